@@ -368,8 +368,11 @@ void world::reset_arrives(link& l, side towards) {
     end& e = l.at(towards);
     e.broken = true;
     // Linux keeps the bytes that have arrived for the reader; others discard them (RFC 9293 section
-    // 3.10.7.4).
-    if (falters(4)) e.in.drop_arrived();
+    // 3.10.7.4), and the reader learns of the reset, though the end had come.
+    if (falters(4) && !e.in.readable().empty()) {
+        e.in.drop_arrived();
+        e.in.ended = false;
+    }
     wake(e.owner);
 }
 

@@ -133,6 +133,7 @@ bool session::unpack(std::string_view data) {
     unpacker in(data.substr(1));
     std::uint64_t made = 0;
     if (!in.number(made, 8) || !in.text(user_)) return false;
+    if (!std::in_range<std::int64_t>(made)) return false;
     made_ = static_cast<std::int64_t>(made);
     while (!in.at_end()) {
         pair p;

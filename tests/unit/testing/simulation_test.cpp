@@ -252,6 +252,25 @@ TEST(simulation, keeps_or_discards_what_was_not_read_at_a_reset) {
     }
 }
 
+// Where bytes before it were discarded, no end is told.
+TEST(simulation, ends_no_stream_in_order_that_lost_bytes) {
+    std::map<std::string, int> times;
+    for (const std::uint64_t seed : seeds(50)) {
+        with_pair(seeded(seed), [&times](simulation&, pair& p) -> task<> {
+            co_await p.client.send("perhaps lost");
+            p.client.close();
+            co_await sleep_for(1s);
+            co_await p.server.send("too late");
+            co_await sleep_for(1s);
+            const std::string left = co_await p.server.read_to_end();
+            const bool whole = left == "perhaps lost";
+            EXPECT_EQ(p.server.ended(), whole ? ending::finished : ending::reset) << left;
+            ++times[left];
+        });
+    }
+    EXPECT_EQ(times.size(), 2U);
+}
+
 // Bytes that its sender still had to send are discarded with it.
 TEST(simulation, lets_a_reset_overtake_what_is_under_way) {
     bool all = false;
