@@ -1,5 +1,7 @@
 #include <coracle/runtime/task_group.hpp>
 
+#include <utility>
+
 namespace coracle {
 
 bool detail::place_wait::start() noexcept {
@@ -15,10 +17,11 @@ bool detail::place_wait::start() noexcept {
 }
 
 void detail::place_wait::cancel() noexcept {
-    // A task that has its place keeps it: it resumes in this turn or the next.
-    if (has_place_) return;
     mark_cancelled();
-    owner().enqueue(*this);
+    if (!std::exchange(has_place_, false)) return owner().enqueue(*this);
+    // It is about to resume, and passes its place on.
+    --group_->reserved_;
+    group_->give_places();
 }
 
 void task_group::give_places() noexcept {

@@ -17,9 +17,10 @@ bool message_receive::start() noexcept {
 }
 
 void message_receive::cancel() noexcept {
-    if (withdrawn_before_start() || !engine_->forget(*this)) return;
+    if (withdrawn_before_start()) return;
+    // The message stays in the engine, also for one that is about to resume.
     mark_cancelled();
-    owner().enqueue(*this);
+    if (engine_->forget(*this)) owner().enqueue(*this);
 }
 
 std::expected<std::optional<message>, error> message_receive::result() {
@@ -31,9 +32,10 @@ bool piece_receive::start() noexcept {
 }
 
 void piece_receive::cancel() noexcept {
-    if (withdrawn_before_start() || !engine_->forget(*this)) return;
+    if (withdrawn_before_start()) return;
+    // The message stays in the engine, also for one that is about to resume.
     mark_cancelled();
-    owner().enqueue(*this);
+    if (engine_->forget(*this)) owner().enqueue(*this);
 }
 
 std::expected<std::optional<piece>, error> piece_receive::result() {

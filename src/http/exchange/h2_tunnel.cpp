@@ -113,9 +113,15 @@ void h2_tunnel::input_ended() noexcept {
     if (watch_ != nullptr && !watch_->ignores_end) tell_watch();
 }
 
+/// Bytes are taken when the reader goes on: one that is cancelled before that loses nothing.
 void h2_tunnel::complete_reader() noexcept {
+    if (reader_ != nullptr && !linked()) owner_->enqueue(*this);
+}
+
+void h2_tunnel::run() noexcept {
     if (reader_ == nullptr || !try_receive(*reader_)) return;
-    owner_->complete_later(*std::exchange(reader_, nullptr));
+    io_operation& op = *std::exchange(reader_, nullptr);
+    op.completed(op);
 }
 
 /// Returns true if the operation has its result.

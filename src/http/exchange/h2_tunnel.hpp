@@ -3,6 +3,7 @@
 #include "http/h2/received_content.hpp"
 
 #include <coracle/net/byte_stream.hpp>
+#include <coracle/runtime/loop.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +33,7 @@ protected:
 /// 8441 section 5): END_STREAM is the end that a side has sent, RST_STREAM a reset. What is sent is
 /// copied, so that one who gives a send up takes his bytes with him. It must live as long as its
 /// carrier does.
-class h2_tunnel final : public net::byte_stream {
+class h2_tunnel final : public net::byte_stream, coracle::detail::runnable {
 public:
     /// `early`: bytes received before; `ended`: no more will follow.
     h2_tunnel(tunnel_carrier& carrier, loop& owner, const net::address& peer,
@@ -64,6 +65,7 @@ private:
     bool try_receive(receive_operation& op) noexcept;
     void take(buffer& into) noexcept;
     void complete_reader() noexcept;
+    void run() noexcept override;
     bool advance_write() noexcept;
     /// Returns the most bytes that are given to the session next.
     std::size_t next_step() const noexcept;

@@ -7,6 +7,7 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/runtime/event.hpp>
+#include <coracle/runtime/when_any.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -54,6 +55,45 @@ task<> wait_for(h2_peer& p, F done) {
 }
 
 }  // namespace
+
+// The DATA of two streams comes at once, and the first one to be read decides.
+TEST(h2_tunnels, lose_no_bytes_to_a_wait_that_is_cancelled_as_they_come) {
+    for (const bool swapped : {false, true}) {
+        net::byte_stream* other = nullptr;
+        event over;
+        std::string got;
+        const auto first = [&](http::upgraded_connection& c) -> task<> {
+            other = &c.stream;
+            co_await over.wait();
+        };
+        const auto second = [&](http::upgraded_connection& c) -> task<> {
+            const auto came = co_await when_any(c.stream.receive(), other->receive());
+            if (came.index == 1) got += came.value.view();
+            while (!got.ends_with('!')) got += (co_await other->receive()).view();
+            over.set();
+        };
+        http::router routes;
+        routes.get("/first", upgrades_by(first));
+        routes.get("/second", upgrades_by(second));
+        world w(1, http::handler(routes));
+        w.run([&](world& in) -> task<> {
+            h2_peer p(co_await in.connect());
+            auto& a = p.connect("echo", "/first", {});
+            const auto accepted = [&] { return a.status == 200; };
+            co_await p.until(accepted);
+            auto& b = p.connect("echo", "/second", {});
+            const auto both = [&] { return b.status == 200; };
+            co_await p.until(both);
+            if (swapped) p.write(a, "some", false);
+            p.write(b, "x", true);
+            if (!swapped) p.write(a, "some", false);
+            co_await p.go_on_for(1s);
+            p.write(a, "more!", true);
+            co_await p.until_over(a);
+        });
+        EXPECT_EQ(got, "somemore!");
+    }
+}
 
 TEST(h2_tunnels, carry_the_bytes_of_a_protocol_both_ways) {
     for_seeds(20, [](world& w) -> task<> {

@@ -2,6 +2,9 @@
 
 #include "integration/websocket/simulated_websocket.hpp"
 
+#include <coracle/runtime/event.hpp>
+#include <coracle/runtime/when_any.hpp>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -45,6 +48,49 @@ TEST(websocket_server, echoes_what_comes_in_order) {
         EXPECT_EQ(route.counters().protocol_errors, 0U);
         EXPECT_EQ(route.counters().connections, 1U);
     });
+}
+
+// The last message and the end of one come at once, and with them a message of another, which
+// decides.
+TEST(websocket_server, keeps_the_last_message_of_a_wait_that_is_cancelled_as_it_comes) {
+    for (const std::uint64_t seed : seeds(20)) {
+        websocket::connection* other = nullptr;
+        event over;
+        std::string got;
+        const auto note = [&got](const std::optional<websocket::message>& m) {
+            if (m) got += m->data();
+        };
+        http::router routes;
+        websocket::route(routes, "/first", [&](websocket::connection& ws) -> task<> {
+            other = &ws;
+            co_await over.wait();
+        });
+        websocket::route(routes, "/second", [&](websocket::connection& ws) -> task<> {
+            const auto came = co_await when_any(ws.receive(), other->receive());
+            if (came.index == 1) note(came.value);
+            if (got.empty()) {
+                auto left = co_await as_result(other->receive());
+                if (left) note(*left);
+            }
+            over.set();
+        });
+        simulation_options s;
+        s.split = false;
+        s.latency_min = s.latency_max = 1ms;
+        chat_world w(seed, routes, {}, s);
+        w.run([&](chat_world& in) -> task<> {
+            raw_peer a = co_await in.connect();
+            raw_peer b = co_await in.connect();
+            co_await a.shake_hands("/first");
+            co_await b.shake_hands("/second");
+            co_await sleep_for(1s);
+            co_await a.send_text("last");
+            a.stream().close();
+            co_await b.send_text("now");
+            co_await sleep_for(1s);
+        });
+        EXPECT_EQ(got, "last");
+    }
 }
 
 // From half of a received block to more than one, each by itself.

@@ -3,6 +3,7 @@
 
 #include <coracle/runtime/event.hpp>
 #include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
 #include <gtest/gtest.h>
@@ -383,6 +384,35 @@ TEST(task_group, loses_no_place_to_a_cancelled_wait) {
         };
         co_await with_task_group(1, block);
     });
+}
+
+// Cancelled some turns before it has its place, in those in which it gets it, and never.
+TEST(task_group, calls_nothing_for_a_wait_that_is_cancelled_when_its_place_comes) {
+    unsigned cancelled = 0;
+    for (int turns = 0; turns != 6; ++turns) {
+        run_virtually([turns, &cancelled]() -> task<> {
+            int started = 0;
+            const auto block = [&](task_group& g) -> task<> {
+                auto work = [&started]() -> task<> {
+                    ++started;
+                    co_return;
+                };
+                const auto gives_up = [turns]() -> task<> {
+                    co_await sleep_for(5ms);
+                    for (int i = 0; i != turns; ++i) co_await yield();
+                };
+                g.spawn([] { return sleep_for(5ms); });
+                const auto first = co_await when_any(gives_up(), g.spawn_when_free(work));
+                EXPECT_EQ(started, first.index == 0 ? 0 : 1) << turns;
+                if (first.index == 0) ++cancelled;
+                co_await sleep_for(1ms);
+                EXPECT_TRUE(g.try_spawn(work)) << "the place is free again";
+            };
+            co_await with_task_group(1, block);
+        });
+    }
+    EXPECT_GT(cancelled, 0U);
+    EXPECT_LT(cancelled, 6U);
 }
 
 TEST(task_group, that_fails_stops_those_that_wait_for_a_place) {
