@@ -184,7 +184,9 @@ private:
     task<result> make_root();
     task<result> copy_entry(const entry& e);
     task<result> copy_directory(const entry& e, std::string to);
+    task<result> put_in_place_of_link(const std::string& to);
     task<result> copy_link(const entry& e, std::string to);
+    task<result> replace_by_link(const std::string& target, const std::string& to);
     task<result> finish_directories();
 
     struct filled_directory {
@@ -283,6 +285,8 @@ task<result> tree_copier::make_root() {
     if (!done) co_return done;
     auto made = co_await as_result(make_directory(to_, 0700));
     if (!made && made.error() != std::errc::file_exists) co_return made;
+    // At once: whatever fails from now on, it gets its permissions.
+    if (made) filled_.push_back({to_, *original});
     auto known = co_await as_result(status(to_));
     if (!known) co_return std::unexpected(std::move(known).error());
     root_ = *known;
@@ -290,11 +294,9 @@ task<result> tree_copier::make_root() {
     if (root_.inode == original->inode && root_.device == original->device) {
         co_return std::unexpected(wrong(std::errc::invalid_argument, "copy_tree", to_));
     }
-    filled_directory root{to_};
-    if (made) root.known = *original;
     // This copy has made nothing in the parent, so the parent need not be finished.
     if (!made && filled_.size() == 1) filled_.clear();
-    filled_.push_back(std::move(root));
+    if (!made) filled_.push_back({to_});
     ++report_.directories;
     co_return {};
 }
@@ -317,6 +319,17 @@ task<result> tree_copier::copy_entry(const entry& e) {
     }
 }
 
+/// Makes a directory in place of a link. Cancelled amid it, it goes on: else neither would be
+/// there.
+task<result> tree_copier::put_in_place_of_link(const std::string& to) {
+    constexpr duration longest = std::chrono::seconds(10);
+    const auto replaces = [&to]() -> task<> {
+        co_await remove(to);
+        co_await make_directory(to, 0700);
+    };
+    co_return co_await as_result(shielded(longest, replaces));
+}
+
 task<result> tree_copier::copy_directory(const entry& e, std::string to) {
     auto known = co_await as_result(link_status(e.path));
     if (!known) co_return std::unexpected(std::move(known).error());
@@ -333,9 +346,7 @@ task<result> tree_copier::copy_directory(const entry& e, std::string to) {
         auto there = co_await as_result(link_status(to));
         if (!there) co_return std::unexpected(std::move(there).error());
         if (there->kind == file_kind::symlink && options_.overwrite) {
-            auto removed = co_await as_result(remove(to));
-            if (!removed) co_return removed;
-            made = co_await as_result(make_directory(to, 0700));
+            made = co_await put_in_place_of_link(to);
             if (!made) co_return made;
             filled.known = *known;
         } else if (there->kind != file_kind::directory) {
@@ -346,14 +357,22 @@ task<result> tree_copier::copy_directory(const entry& e, std::string to) {
     co_return {};
 }
 
+/// Makes the link beside `to`, which it then replaces: at no moment there is none.
+task<result> tree_copier::replace_by_link(const std::string& target, const std::string& to) {
+    std::string beside = detail::name_beside(to);
+    auto made = co_await as_result(symlink(target, beside));
+    if (made) made = co_await as_result(rename(beside, to));
+    if (!made && made.error() != std::errc::file_exists) co_await detail::remove_temporary(beside);
+    if (!made) made.error().on(to);
+    co_return made;
+}
+
 task<result> tree_copier::copy_link(const entry& e, std::string to) {
     auto target = co_await as_result(read_link(e.path));
     if (!target) co_return std::unexpected(std::move(target).error());
     auto made = co_await as_result(symlink(*target, to));
     if (!made && options_.overwrite && made.error() == std::errc::file_exists) {
-        auto removed = co_await as_result(remove(to));
-        if (!removed) co_return removed;
-        made = co_await as_result(symlink(*target, to));
+        made = co_await replace_by_link(*target, to);
     }
     if (!made) co_return made;
     ++report_.links;

@@ -12,7 +12,8 @@ namespace coracle::fs::detail {
 /// gets its name. Blocks.
 inline int late_failure(int fd) noexcept {
     const int another = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (another < 0) return errno;
+    // Without a descriptor, the slow way: what cannot be synced has nothing to report.
+    if (another < 0) return ::fsync(fd) == 0 || errno == EINVAL || errno == EROFS ? 0 : errno;
     return ::close(another) == 0 || errno == EINTR ? 0 : errno;
 }
 

@@ -145,21 +145,25 @@ task<nothing> part_file::write(std::string_view bytes) {
     co_return nothing();
 }
 
-/// Makes the system report failures of earlier writes now; the file stays open and locked.
-task<nothing> part_file::settle() {
-    if (!numbers_are_of_the_system()) co_return nothing();
+/// Makes the system report failures of earlier writes now; the file stays open and locked. Gives
+/// the errno of one, or 0; fails where the system could not be asked.
+task<std::expected<int, error>> part_file::settle() {
+    if (!numbers_are_of_the_system()) co_return 0;
     const auto settle = [fd = file_.fd()] { return late_failure(fd); };
     auto settling = coracle::detail::offload_file_work(settle);
-    auto number = co_await as_result(settling);
-    if (!number) co_return std::unexpected(std::move(number).error());
-    if (*number == 0) co_return nothing();
-    error e(std::error_code(*number, std::generic_category()), "write");
-    co_return std::unexpected(std::move(e.on(part_)));
+    co_return co_await as_result(settling);
 }
 
 task<nothing> part_file::complete(bool durable) {
-    auto settled = co_await settle();
-    if (settled && durable) settled = co_await as_result(file_.sync());
+    const auto failure = co_await settle();
+    if (!failure) co_return std::unexpected(failure.error());
+    nothing settled;
+    if (*failure != 0) {
+        error e(std::error_code(*failure, std::generic_category()), "write");
+        settled = std::unexpected(std::move(e.on(part_)));
+    } else if (durable) {
+        settled = co_await as_result(file_.sync());
+    }
     if (!settled) {
         if (!coracle::detail::is_cancellation(settled.error())) co_await give_up();
         co_return settled;

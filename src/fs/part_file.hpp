@@ -36,7 +36,7 @@ private:
     task<std::expected<bool, error>> has_its_name() const;
     task<std::expected<void, error>> read_validator();
     task<std::expected<void, error>> keep_validator();
-    task<std::expected<void, error>> settle();
+    task<std::expected<int, error>> settle();
     task<std::expected<void, error>> take_permissions();
     task<> give_up();
     static task<> forget_validator(int fd);

@@ -125,9 +125,10 @@ task<result> give_name(const file& content, std::string& name, std::string to, u
     if (name.empty()) co_return co_await link_nameless(content, std::move(to));
     auto linked = co_await as_result(link(name, std::move(to)));
     if (!linked) co_return linked;
+    // The file has its name: the other one is removed at the end at the latest.
     auto removed = co_await as_result(remove(name));
     if (removed) name.clear();
-    co_return removed;
+    co_return {};
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ bool is_fifo(const std::string& path) noexcept {
 }
 
 /// Returns true if a FIFO that we read has a writer, or had one. Consumes no bytes.
-bool has_met_a_writer(int fd) noexcept {
+std::expected<bool, error> has_met_a_writer(int fd, const std::string& path) {
     pollfd p{fd, POLLIN, 0};
     int ready = -1;
     do {
@@ -78,7 +78,7 @@ bool has_met_a_writer(int fd) noexcept {
     if (ready != 0) return true;
     // A silent writer shows only in how a read would fail.
     int copy[2];
-    if (::pipe2(copy, O_CLOEXEC) != 0) return true;
+    if (::pipe2(copy, O_CLOEXEC) != 0) return std::unexpected(failure(errno, "pipe2", path));
     const owned_fd reader(copy[0]);
     const owned_fd writer(copy[1]);
     return ::tee(fd, writer.get(), 1, SPLICE_F_NONBLOCK) != 0;
@@ -95,7 +95,10 @@ std::expected<bool, error> open_path(owned_fd& fd, const std::string& path, int 
         if (!fd) return std::unexpected(failure(errno, "open", path));
     }
     if (!fifo) return true;
-    if ((flags & O_ACCMODE) == O_RDONLY && !has_met_a_writer(fd.get())) return false;
+    if ((flags & O_ACCMODE) == O_RDONLY) {
+        const auto met = has_met_a_writer(fd.get(), path);
+        if (!met || !*met) return met;
+    }
     if (::fcntl(fd.get(), F_SETFL, flags & O_APPEND) != 0) {
         return std::unexpected(failure(errno, "fcntl", path));
     }

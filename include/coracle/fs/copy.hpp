@@ -25,8 +25,9 @@ struct copy_options {
 /// Copies the content and the permissions of a regular file; gives the number of bytes. The kernel
 /// does it where it can (copy_file_range, which shares blocks on file systems that know how), else
 /// the bytes go through memory. The copy gets its name when it is complete: after a failure or a
-/// cancellation no part of it remains, and a file that was there before is untouched. Symbolic
-/// links are followed on both sides.
+/// cancellation before that no part of it remains, and a file that was there is untouched. What may
+/// fail behind it is the sync of its directory, with `durable`. Symbolic links are followed on both
+/// sides.
 operation<std::uint64_t> copy_file(std::string from, std::string to, copy_options options = {});
 
 /// The result of `copy_tree`.

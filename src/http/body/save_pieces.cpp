@@ -97,6 +97,8 @@ public:
         return name_it();
     }
 
+    /// Returns true when the file is complete and has its name.
+    bool is_named() const noexcept { return is_named_; }
     saved_file result() const { return {path_of(to_), size_}; }
 
 private:
@@ -104,6 +106,7 @@ private:
         const std::string wanted = to_.name;
         for (int i = 1;; ++i) {
             auto named = writer_.commit(to_.name, to_.policy);
+            is_named_ = named.has_value();
             if (named || named.error() != std::errc::file_exists || i > most_names) return named;
             to_.name = next_name(wanted, i, random_);
         }
@@ -115,11 +118,14 @@ private:
     fs::file_writer writer_;
     std::string buffer_;
     std::uint64_t size_ = 0;
+    bool is_named_ = false;
 };
 
 task<std::expected<void, error>> write_gathered(file_on_its_way* file, bool last) {
     const auto work = [file, last] { return file->write(last); };
     auto done = co_await as_result(coracle::detail::offload_file_work(work));
+    // A wait that is cancelled ends when the thread has: by then it may have been done.
+    if (file->is_named()) co_return std::expected<void, error>();
     if (!done) co_return std::unexpected(std::move(done).error());
     co_return *std::move(done);
 }

@@ -1,4 +1,5 @@
 #include "integration/process/starts_processes.hpp"
+#include "support/no_more_descriptors.hpp"
 #include "support/temporary_directory.hpp"
 
 #include <coracle/io/kernel_pipe.hpp>
@@ -25,6 +26,7 @@ using coracle::testing::backend_name;
 using coracle::testing::failure_of;
 using coracle::testing::has_children;
 using coracle::testing::heard;
+using coracle::testing::no_more_descriptors;
 using coracle::testing::starts_processes;
 using coracle::testing::temporary_directory;
 using coracle::testing::text_of;
@@ -239,6 +241,23 @@ TEST_P(command, waits_for_the_other_end_of_a_fifo_until_it_is_cancelled) {
             const auto others = []() -> task<> { co_await sleep_for(5ms); };
             EXPECT_EQ((co_await when_any(runs(), others())).index, 1u);
         }
+    });
+}
+
+// An end that nobody sent would be a success.
+TEST_P(command, reads_no_end_from_a_fifo_without_a_writer_for_want_of_descriptors) {
+    run([]() -> task<> {
+        const temporary_directory directory;
+        const std::string fifo = directory.path() / "fifo";
+        EXPECT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+        process::command reads("cat");
+        reads.input(redirect::file(fifo));
+        const int spare = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        const no_more_descriptors none;
+        ::close(spare);
+        const error e = co_await failure_of(std::move(reads));
+        EXPECT_EQ(e, std::errc::too_many_files_open);
+        EXPECT_EQ(e.subject(), fifo);
     });
 }
 

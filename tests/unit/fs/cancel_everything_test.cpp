@@ -266,7 +266,40 @@ struct copy_file_row : file_row {
     }
 };
 struct copy_tree_row : file_row {
+    task<> prepare() {
+        co_await file_row::prepare();
+        co_await fs::set_mode(path("d"), 0751);
+    }
     auto make() { return fs::copy_tree(path("d"), path("copy")); }
+    /// A directory that was made has its permissions: a later copy leaves them as they are.
+    task<> check() override {
+        const auto made = co_await as_result(fs::status(path("copy")));
+        if (made) {
+            EXPECT_EQ(made->mode & 0777U, 0751U);
+        }
+    }
+};
+struct copy_over_links_row : file_row {
+    task<> prepare() {
+        co_await file_row::prepare();
+        co_await fs::symlink("g", path("d/link"));
+        co_await fs::make_directories(path("d/folder"));
+        co_await fs::make_directories(path("copy"));
+        co_await fs::symlink("old", path("copy/link"));
+        co_await fs::symlink("old", path("copy/folder"));
+    }
+    auto make() { return fs::copy_tree(path("d"), path("copy"), {.overwrite = true}); }
+    /// The old one or the new one, and nothing beside them.
+    task<> check() override {
+        const std::string target = co_await fs::read_link(path("copy/link"));
+        EXPECT_TRUE(target == "old" || target == "g") << target;
+        EXPECT_TRUE(co_await as_result(fs::link_status(path("copy/folder"))));
+        auto all = fs::list(path("copy"));
+        while (const auto e = co_await all.next()) {
+            const std::string name = e->path.substr(e->path.rfind('/') + 1);
+            EXPECT_TRUE(name == "link" || name == "folder" || name == "g") << name;
+        }
+    }
 };
 struct make_temporary_file_row : file_row {
     auto make() { return fs::make_temporary_file(path("d")); }
@@ -359,6 +392,7 @@ INSTANTIATE_TEST_SUITE_P(
                       row<append_text_row>("append_text()"),
                       row<replace_text_row>("replace_text()"), row<copy_file_row>("copy_file()"),
                       row<copy_tree_row>("copy_tree()"),
+                      row<copy_over_links_row>("copy_tree() over links"),
                       row<make_temporary_file_row>("make_temporary_file()"),
                       row<link_as_row>("temporary_file::link_as()"),
                       row<make_temporary_directory_row>("make_temporary_directory()"),

@@ -1,4 +1,4 @@
-// The root of a disk, which all that is copied to is in.
+// Trees that cannot be copied as they are.
 
 #include <coracle/fs/copy.hpp>
 #include <coracle/fs/names.hpp>
@@ -23,4 +23,22 @@ TEST(copies_of_the_root, are_made_below_their_destination) {
     });
     EXPECT_THAT(disk.list("/d/e"), ::testing::ElementsAre("there"));
     EXPECT_TRUE(disk.exists("/d/e/there/d/e"));
+}
+
+TEST(copies_of_links, leave_nothing_beside_a_directory_in_their_way) {
+    simulated_disk disk;
+    simulation_options options;
+    options.disk = &disk;
+    simulation world(options);
+    world.run([&]() -> task<> {
+        co_await fs::make_directories("/from");
+        co_await fs::symlink("target", "/from/name");
+        co_await fs::make_directories("/to/name");
+        auto done = co_await as_result(fs::copy_tree("/from", "/to", {.overwrite = true}));
+        EXPECT_TRUE(!done && done.error() == std::errc::is_a_directory);
+        if (!done) {
+            EXPECT_EQ(done.error().subject(), "/to/name");
+        }
+    });
+    EXPECT_THAT(disk.list("/to"), ::testing::ElementsAre("name"));
 }

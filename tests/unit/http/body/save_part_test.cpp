@@ -148,6 +148,41 @@ TEST(save_part, leaves_nothing_when_it_is_cancelled) {
     EXPECT_EQ(names_in(directory), std::set<std::string>());
 }
 
+// The thread goes on when the wait for it is cancelled.
+TEST(save_in, leaves_no_file_that_it_says_it_has_not_saved) {
+    const temporary_directory directory;
+    int saved = 0;
+    duration usual{};
+    for (int i = 0; i != 300; ++i) {
+        duration took{};
+        std::expected<http::saved_file, error> said =
+            std::unexpected(error(std::errc::operation_canceled, "not begun"));
+        block_on([&]() -> task<> {
+            received_request req(form_data, file("x", bytes(200'000)) + "--b--");
+            const auto upload = [&]() -> task<> {
+                multipart_reader parts(*req);
+                auto* p = co_await parts.next();
+                said = co_await as_result(p->save_in(directory.path().native()));
+            };
+            // From the time that the first one takes on down, for those that become faster.
+            const duration time =
+                i == 0 ? duration(std::chrono::seconds(10)) : usual * (300 - i) / 300;
+            const time_point began = loop::current()->now();
+            static_cast<void>(co_await as_result(with_timeout(time, upload)));
+            took = loop::current()->now() - began;
+        });
+        // Where files without a name are not to be had, theirs begins with a point.
+        const auto is_named = [](const std::string& name) { return !name.starts_with('.'); };
+        EXPECT_EQ(std::ranges::count_if(names_in(directory), is_named), said ? 1 : 0);
+        if (i == 0) usual = took;
+        if (!said) continue;
+        ++saved;
+        std::filesystem::remove(said->path);
+    }
+    EXPECT_GT(saved, 0);
+    EXPECT_LT(saved, 300);
+}
+
 TEST(save_part, leaves_nothing_when_the_disk_takes_no_more) {
     const temporary_directory directory;
     const std::string path = directory.path() / "a";
