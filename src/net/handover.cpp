@@ -115,10 +115,12 @@ std::expected<std::pair<std::string, std::vector<owned_fd>>, error> receive_bloc
             fds.emplace_back(number);
         }
     }
-    // An end, or descriptors that this process may not have.
-    if (n == 0 || (m.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) != 0) {
-        return std::unexpected(not_understood());
+    if ((m.msg_flags & MSG_CTRUNC) != 0) {
+        // Without room for the descriptors in this process.
+        return std::unexpected(
+            error(std::errc::too_many_files_open, "take_over").on(at.to_string()));
     }
+    if (n == 0 || (m.msg_flags & MSG_TRUNC) != 0) return std::unexpected(not_understood());
     text.resize(static_cast<std::size_t>(n));
     return std::pair(std::move(text), std::move(fds));
 }

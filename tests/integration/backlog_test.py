@@ -4,6 +4,7 @@ later are refused, and none is reset once it is established.
 
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import socket
@@ -92,6 +93,63 @@ def test_a_unix_socket_serves_what_waits_and_refuses_the_rest():
                 pass
     finally:
         shutil.rmtree(folder)
+
+
+def test_what_waits_is_served_though_another_process_had_the_listeners():
+    """It was to take the place of this one, and ended before it did."""
+    folder = tempfile.mkdtemp(prefix="coracle-test-")
+    try:
+        at = os.path.join(folder, "handover")
+        with Server("coracle", "--threads", "1", "--listen", "127.0.0.1:0", "--handover", at,
+                    before=("serve",)) as server:
+            server.get("/hello")
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as failing:
+                failing.settimeout(20)
+                failing.connect(at)
+                _, fds, _, _ = socket.recv_fds(failing, 65536, 16)
+                for fd in fds:
+                    os.close(fd)
+            server.wait_for_error("hand-over failed")
+            pause(server)
+            waiting = [server.connect() for _ in range(WAITING)]
+            for s in waiting:
+                s.sendall(b"GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
+            server.signal(signal.SIGTERM)
+            server.signal(signal.SIGCONT)
+            for number, s in enumerate(waiting):
+                told = read_to_end(s)
+                check(told.startswith(b"HTTP/1.1 200 "), f"connection {number} got {told!r}")
+                s.close()
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_what_waits_is_served_with_the_descriptors_of_those_that_end():
+    with Server("stream") as server:
+        idle = [server.connect() for _ in range(40)]
+        for s in idle:
+            s.sendall(REQUEST)
+            check(s.recv(65536).startswith(b"HTTP/1.1 200 "), "no response")
+        pause(server)
+        most = resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (server.descriptors(), most))
+        waiting = [server.connect() for _ in range(20)]
+        for s in waiting:
+            s.sendall(REQUEST)
+        server.signal(signal.SIGTERM)
+        server.signal(signal.SIGCONT)
+        refused = 0
+        for number, s in enumerate(waiting):
+            try:
+                told = read_to_end(s)
+                check(told.startswith(b"HTTP/1.1 200 "), f"connection {number} got {told!r}")
+            except ConnectionResetError:
+                refused += 1
+            s.close()
+        # Before it learned of the drain.
+        check(refused <= 1, f"{refused} were refused")
+        for s in idle:
+            s.close()
 
 
 class Refusable(SteadyLoad):

@@ -1,5 +1,6 @@
 #include "serve_command.hpp"
 
+#include "late_signals.hpp"
 #include "listening.hpp"
 #include "settings.hpp"
 #include "settings_check.hpp"
@@ -455,7 +456,12 @@ void serve(const serve_settings& settings) {
                    place,    log,  served_at};
     // Without anything to renew SIGHUP ends the program as it does others.
     std::optional<signal_set> renewal_signal;
-    if (renews.is_needed()) renewal_signal.emplace({SIGHUP});
+    std::vector<int> waited_for{SIGINT, SIGTERM, SIGUSR1};
+    if (renews.is_needed()) {
+        renewal_signal.emplace({SIGHUP});
+        waited_for.push_back(SIGHUP);
+    }
+    const late_signals late(std::move(waited_for));
     runtime_options on;
     on.loops = options.loops;
     on.pin = options.pin;

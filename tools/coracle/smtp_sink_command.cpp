@@ -1,5 +1,6 @@
 #include "smtp_sink_command.hpp"
 
+#include "late_signals.hpp"
 #include "mailbox_routes.hpp"
 #include "maildir.hpp"
 #include "progress_display.hpp"
@@ -126,6 +127,7 @@ void sink_mail(sink_settings settings) {
     std::signal(SIGPIPE, SIG_IGN);
     // Before threads are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
+    const late_signals late({SIGINT, SIGTERM});
     post_office office(settings, log);
     runtime_options on;
     on.loops = 1;

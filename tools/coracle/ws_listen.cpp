@@ -1,5 +1,6 @@
 #include "ws_listen.hpp"
 
+#include "late_signals.hpp"
 #include "listening.hpp"
 #include "settings.hpp"
 
@@ -68,6 +69,7 @@ void serve_echo(const ws_settings& settings) {
     net::raise_descriptor_limit();
     // Before threads are made, which inherit the mask.
     signal_set signals{SIGINT, SIGTERM};
+    const late_signals late({SIGINT, SIGTERM});
     runtime_options on;
     on.loops = 1;
     on.log = &log;

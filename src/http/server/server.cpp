@@ -134,8 +134,6 @@ struct server::core {
     std::expected<std::vector<net::inherited_socket>, error> share_listeners() {
         const std::lock_guard guard(lock);
         if (at_stop) return std::unexpected(error(errc::shutting_down, "share_listeners"));
-        // Before the other process has them: it may be stopped at any moment.
-        for (const auto& s : shards) s->hand_over();
         std::vector<net::inherited_socket> all;
         for (const auto& s : shards) {
             for (const auto& l : s->listeners()) {
@@ -146,6 +144,8 @@ struct server::core {
                 all.push_back({std::move(*fd), of->text, at});
             }
         }
+        // Before the other process has them: it may be stopped at any moment.
+        for (const auto& s : shards) s->hand_over();
         return all;
     }
 

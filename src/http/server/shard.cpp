@@ -55,7 +55,8 @@ bool out_of_descriptors(const error& e) noexcept {
 
 bool out_of_resources(const error& e) noexcept {
     return out_of_descriptors(e) || e == std::errc::no_buffer_space ||
-           e == std::errc::not_enough_memory;
+           e == std::errc::not_enough_memory ||
+           e == std::errc::no_space_on_device;  // of epoll(7), at its limit of watches
 }
 
 }  // namespace
@@ -457,25 +458,42 @@ task<> shard::close_to_new() {
     co_await sleep_until(std::min(drain_until_, coracle::detail::later(owner().now(), pause)));
 }
 
-/// Returns false when none waits, or it cannot be taken in.
-bool shard::take_in_one(task_group& handshakes, bound_listener& from) noexcept {
+shard::waiting shard::take_in_one(task_group& handshakes, bound_listener& from) noexcept {
     try {
         auto s = from.listener.try_accept();
-        return s && *s != nullptr && take_in(*std::move(s), handshakes, from);
+        if (!s) {
+            count(&server_counters::accept_errors);
+            if (out_of_descriptors(s.error())) return waiting::without_room;
+            note_accept_error(s.error());
+            return waiting::none;
+        }
+        const bool taken = *s != nullptr && take_in(*std::move(s), handshakes, from);
+        return taken ? waiting::taken_in : waiting::none;
     } catch (const std::bad_alloc&) {
         count(&server_counters::out_of_memory);
-        return false;
+        return waiting::none;
     }
 }
 
+/// Takes in those that wait at listeners of ours, and at those that another process was given: it
+/// may have failed, and harm it does it none.
 task<> shard::take_in_waiting(task_group& handshakes) {
     constexpr unsigned in_one_turn = 64;
     unsigned taken = 0;
     for (bound_listener& l : listeners_) {
-        if (lives_on(l)) continue;
+        if (l.kept) continue;
         for (;;) {
-            if (!take_in_one(handshakes, l)) break;
-            if (++taken % in_one_turn == 0) co_await yield();
+            const waiting next = take_in_one(handshakes, l);
+            if (next == waiting::none) break;
+            if (next == waiting::without_room) {
+                // The drain ends connections, whose descriptors serve for these.
+                if (owner().now() >= drain_until_) break;
+                make_room();
+                const bool goes_on = co_await wait_for_room();
+                if (!goes_on) break;
+            } else if (++taken % in_one_turn == 0) {
+                co_await yield();
+            }
         }
     }
 }

@@ -126,7 +126,13 @@ private:
     task<> accept_until_stopped(task_group& handshakes);
     bool lives_on(const bound_listener& l) const noexcept { return handed_over_ || l.kept; }
     task<> close_to_new();
-    bool take_in_one(task_group& handshakes, bound_listener& from) noexcept;
+    /// The one that waits at a listener in a drain.
+    enum class waiting : std::uint8_t {
+        taken_in,
+        none,          ///< or it cannot be taken in
+        without_room,  ///< for want of descriptors
+    };
+    waiting take_in_one(task_group& handshakes, bound_listener& from) noexcept;
     task<> take_in_waiting(task_group& handshakes);
     task<> finish_handshakes();
     bool take_in(std::unique_ptr<net::socket> s, task_group& handshakes,

@@ -101,6 +101,22 @@ class Restart(WithProcesses):
         print(f"hand-over: {load.done} requests, {RESTARTS} restarts")
         self.ended_well(now.stop())
 
+    def test_one_without_room_for_the_sockets_says_so(self):
+        path = self.folder / "handover.sock"
+        old = self.start("--listen", "127.0.0.1:0", "--threads", "4", "--handover", path)
+        with socket.create_connection((old.host, old.port), timeout=20) as s:
+            s.sendall(b"GET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+            while s.recv(65536):
+                pass
+        few = subprocess.run(["sh", "-c", 'ulimit -n 6; exec "$0" "$@"', BIN / "coracle", "serve", "--listen",
+                              "127.0.0.1:0", "--threads", "1", "--handover", path],
+                             capture_output=True, text=True, timeout=60, check=False)
+        self.assertNotEqual(few.returncode, 0)
+        self.assertIn("Too many open files", few.stderr)
+        self.assertNotIn("protocol error", few.stderr)
+        code, _, _ = old.stop()
+        self.assertEqual(code, 0)
+
     def test_one_that_is_stopped_while_the_next_starts_leaves_it_the_sockets(self):
         path = self.folder / "handover.sock"
         old = self.start("--listen", "127.0.0.1:0", "--threads", "1", "--handover", path)

@@ -524,6 +524,14 @@ class Drain(WithFiles):
                     self.assertRegex(s.process.stdout.readline().decode(), r"; 1 connection cut$")
                     self.assertEqual(s.wait(), 0)
 
+    def test_signals_that_come_at_the_end_do_not_end_it_by_themselves(self):
+        for _ in range(5):
+            with self.serve("--threads", "2") as s:
+                while s.process.poll() is None:
+                    s.signal()
+                    time.sleep(0.0002)
+                self.assertEqual(s.wait(), 0)
+
     def test_a_client_that_goes_away_in_the_middle_of_a_file_ends_only_itself(self):
         (self.root / "huge.bin").write_bytes(bytes(20_000_000))
         with self.serve("--threads", "1") as s:
