@@ -327,6 +327,7 @@ message& message::attach(std::string_view name, std::string content, std::string
 
 message& message::attach_file(std::string path, std::string_view name, std::string_view type) {
     message_state& s = own_state();
+    if (path.empty()) s.refuse("attach_file: the path is empty");
     detail::attachment a = describe(s, name.empty() ? file_name(path) : name, type, false);
     a.what.path = std::move(path);
     s.attachments.push_back(std::move(a));
@@ -354,6 +355,7 @@ message& message::embed(std::string_view id, std::string content, std::string_vi
 
 message& message::embed_file(std::string_view id, std::string path, std::string_view type) {
     message_state& s = own_state();
+    if (path.empty()) s.refuse("embed_file: the path is empty");
     detail::attachment a = describe(s, id, type.empty() ? mime::media_type_of(path) : type, true);
     a.what.path = std::move(path);
     s.attachments.push_back(std::move(a));

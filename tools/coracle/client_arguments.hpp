@@ -53,6 +53,9 @@ inline std::vector<std::string> last_first(const std::vector<std::string>& entri
     return all;
 }
 
+/// Throws `CLI::ValidationError` for an entry that cannot be read.
+void check_resolve(const std::vector<std::string>& entries);
+
 /// Adds the trusted authorities, our certificate, and addresses that replace DNS.
 template <class Options>
 void add_trust(CLI::App& command, const char* group, Options& o, given_options<Options>& given) {
@@ -70,6 +73,7 @@ void add_trust(CLI::App& command, const char* group, Options& o, given_options<O
         [](auto& c) -> auto& { return c.certificates.key; });
     const auto set_resolve = [&o](const std::vector<std::string>& all) {
         o.resolve = last_first(all);
+        check_resolve(o.resolve);
     };
     given.add(as_often_as_wanted(
                   command.add_option_function<std::vector<std::string>>(
@@ -167,5 +171,7 @@ std::pair<std::string, secret> user_and_password(const char* option, const std::
 /// Splits "Name: value", or "Name;" for an empty value. "Name:" has an empty one, too. Throws
 /// `failure`.
 std::pair<std::string, std::string> header_field(const std::string& text);
+/// As `header_field`, for HTTP, whose names are tokens.
+std::pair<std::string, std::string> http_header_field(const std::string& text);
 
 }  // namespace coracle::tool

@@ -115,6 +115,9 @@ std::string explain(const error& e) {
     if (e == std::errc::timed_out) return text + time_limit(e);
     text += e.code().message();
     const std::string_view detail = detail_of(e);
+    // The host may be that of a proxy, or of a redirect.
+    const bool is_about_host = e.phase() == phase::connect || e.phase() == phase::resolve;
+    if (is_about_host && !detail.empty()) return text.append(" (").append(detail).append(")");
     if (is_about_subject(e) && !detail.empty()) text.append(": ").append(detail);
     if (http::curlev_code(e) == not_trusted) {
         // The owner of the certificate, and its fault.

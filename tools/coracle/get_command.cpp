@@ -132,6 +132,8 @@ task<bool> save_cookies(const transfer_room& room) {
             co_await out.write(text);
             co_await out.open_fifo_if_never_written();
             co_return true;
+        } catch (const unwritable& e) {
+            room.complain(e.what());
         } catch (const std::system_error& e) {
             if (!room.interrupted) room.complain(e.what());
         }
@@ -182,7 +184,7 @@ int get(const get_settings& settings) {
     std::vector<transfer_order> orders = orders_of(settings);
     progress_display display(wants_bars(settings, orders), orders.size());
     logger log(log_level::warning);
-    configure_log(log);
+    obey_environment(log);
     log.set_sink(&log_or_print, &display);
     if (settings.silent && std::getenv("CORACLE_LOG") == nullptr) log.set_level(log_level::error);
     if (settings.client.verbose) log.set_level(log_layer::http, log_level::info);

@@ -41,7 +41,7 @@ void leave_out(get_settings& s, std::string_view name) {
 }
 
 void add_field(get_settings& s, const std::string& text) {
-    auto [name, value] = header_field(text);
+    auto [name, value] = http_header_field(text);
     if (value.empty() && text.back() != ';') {
         leave_out(s, name);
     } else {

@@ -21,12 +21,12 @@ http::credentials credentials_of(const char* option, const std::string& text,
 
 void http_arguments::add_credentials(const char* group) {
     CLI::App& command = *command_;
-    add_text(command, group, "-u,--user", user_, "USER:PASSWORD",
-             "Log in with Basic, or Digest with --digest");
+    not_empty(add_text(command, group, "-u,--user", user_, "USER:PASSWORD",
+                       "Log in with Basic, or Digest with --digest"));
     add_flag(command, group, "--digest", digest_,
              "Use Digest, which never sends the password (RFC 7616)");
-    add_text(command, group, "--bearer,--oauth2-bearer", bearer_, "TOKEN",
-             "Authenticate with a token (RFC 6750)");
+    not_empty(add_text(command, group, "--bearer,--oauth2-bearer", bearer_, "TOKEN",
+                       "Authenticate with a token (RFC 6750)"));
     of_client(add_flag(command, group, "-n,--netrc", values_.netrc,
                        "Take user and password from ~/.netrc"),
               [](auto& c) -> auto& { return c.netrc; });
@@ -36,8 +36,8 @@ void http_arguments::add_proxy() {
     CLI::App& command = *command_;
     constexpr const char* group = "Proxy";
     add_proxy_url(command, group, connection_);
-    add_text(command, group, "--proxy-user", proxy_user_, "USER:PASSWORD",
-             "Credentials for the proxy");
+    not_empty(add_text(command, group, "--proxy-user", proxy_user_, "USER:PASSWORD",
+                       "Credentials for the proxy"));
     add_no_proxy(command, group, values_, given_);
 }
 

@@ -25,8 +25,13 @@ std::string name_of(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
+void check_path(const char* option, const std::string& path) {
+    if (path.empty()) throw failure(std::string(option) + " needs the name of a file");
+}
+
 void add_attachment(smtp::message& m, const std::string& text) {
     const file_argument a = read_file_argument(text, "name");
+    check_path("--attach", a.value);
     const std::string type = a.type.value_or("");
     if (a.value == standard_input) {
         m.attach(a.name.value_or("input"), content_of(a.value), type);
@@ -37,6 +42,7 @@ void add_attachment(smtp::message& m, const std::string& text) {
 
 void add_inline(smtp::message& m, const std::string& text) {
     const file_argument a = read_file_argument(text, "id");
+    check_path("--inline", a.value);
     m.embed_file(a.name.value_or(name_of(a.value)), a.value, a.type.value_or(""));
 }
 

@@ -130,6 +130,9 @@ int run_bench(const coracle::tool::bench::bench_options& bench) {
         if (dynamic_cast<const tool::malformed_url*>(&e) != nullptr) {
             return tool::bench::bench_malformed_url;
         }
+        if (dynamic_cast<const tool::unwritable*>(&e) != nullptr) {
+            return tool::bench::bench_write_error;
+        }
         const bool of_file = dynamic_cast<const tool::unreadable*>(&e) != nullptr;
         return of_file ? tool::bench::bench_read_error : tool::bench::bench_usage;
     }
@@ -140,7 +143,8 @@ int run_ws(const coracle::tool::ws_options& ws) {
         return coracle::tool::ws(ws.settings());
     } catch (const coracle::tool::failure& e) {
         std::fprintf(stderr, "coracle: %s\n", e.what());
-        return coracle::tool::ws_usage;
+        const bool of_file = dynamic_cast<const coracle::tool::unreadable*>(&e) != nullptr;
+        return of_file ? coracle::tool::ws_read_error : coracle::tool::ws_usage;
     }
 }
 

@@ -1,5 +1,7 @@
 #include "output_file.hpp"
 
+#include "settings.hpp"
+
 #include <coracle/io/kernel_pipe.hpp>
 #include <coracle/io/standard_streams.hpp>
 #include <coracle/runtime/loop.hpp>
@@ -97,8 +99,7 @@ void output_file::open(const std::string& name, int flags) {
     if (fd_ < 0) fail(errno);
     if (name == part_ && is_shared(fd_)) {
         close();
-        throw std::system_error(EPERM, std::generic_category(),
-                                name + " belongs to another user, or has another name too");
+        throw unwritable(name + " belongs to another user, or has another name too");
     }
     lock(name);
 }
@@ -112,8 +113,7 @@ void output_file::lock(const std::string& name) {
     const bool by_another = !locked && (errno == EAGAIN || errno == EACCES);
     if (!by_another && has_its_name(fd_, name)) return;
     close();
-    throw std::system_error(EBUSY, std::generic_category(),
-                            name + " is being written by another transfer");
+    throw unwritable(name + " is being written by another transfer");
 }
 
 void output_file::open_to_resume() {

@@ -14,8 +14,9 @@
 namespace coracle::tool {
 
 /// The output of a response: a stream (standard output, a FIFO, a device), or a file that is
-/// FILE.part until all of it is there. Failures throw `std::system_error`, with the path. Destroyed
-/// before `complete`, it leaves FILE.part to be resumed, unless that is empty.
+/// FILE.part until all of it is there. Failures throw `std::system_error`, with the path, or
+/// `unwritable`. Destroyed before `complete`, it leaves FILE.part to be resumed, unless that is
+/// empty.
 class output_file {
 public:
     /// "-" is standard output.

@@ -138,9 +138,9 @@ void send_options::add_credentials() {
     texts& t = *texts_;
     smtp::client_options& c = t.settings.client;
     constexpr const char* group = "Authentication and TLS";
-    add_text(send, group, "-u,--user", t.user, "USER:PASSWORD", "User and password");
-    add_text(send, group, "--bearer,--oauth2-bearer", t.bearer, "TOKEN",
-             "An OAuth 2.0 token instead of the password");
+    not_empty(add_text(send, group, "-u,--user", t.user, "USER:PASSWORD", "User and password"));
+    not_empty(add_text(send, group, "--bearer,--oauth2-bearer", t.bearer, "TOKEN",
+                       "An OAuth 2.0 token instead of the password"));
     t.given.add(add_text(send, group, "--auth", c.authentication.mechanisms, "NAMES",
                          "Use only these mechanisms: SCRAM-SHA-256,PLAIN. Default: the\n"
                          "best that both sides support"),

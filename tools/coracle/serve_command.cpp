@@ -375,6 +375,9 @@ std::vector<tls::certificate_source> certificates_of(const std::vector<std::stri
         throw wrong_usage("each --tls-cert needs its --tls-key, or none of them one");
     }
     secret password;
+    if (!password_file.empty() && certificates.empty()) {
+        throw wrong_usage("--tls-password-file needs --tls-cert");
+    }
     if (!password_file.empty()) {
         std::ifstream file(password_file);
         std::string line;
@@ -413,6 +416,7 @@ void check(const serve_settings& settings) {
     static_cast<void>(target_of(settings, live, nullptr, with_tls));
     check_files(settings);
     std::puts("coracle: the settings are good");
+    if (std::fflush(stdout) != 0) throw failure("standard output cannot be written");
 }
 
 void serve(const serve_settings& settings) {
@@ -425,7 +429,8 @@ void serve(const serve_settings& settings) {
     logger own_log(log_level::warning);
     logger& log = seen ? seen->log() : own_log;
     log.set_level(log_level::warning);
-    configure_log(log);
+    obey_environment(log);
+    check_handover(settings);
     http::server_options options = server_options_of(settings);
     options.log = &log;
     // Before there are threads.

@@ -112,20 +112,20 @@ void add_server_options(CLI::App& serve, serve_settings& settings, serve_texts& 
                   "Show rate, latencies, loops, errors and tasks as a page at\n"
                   "/-/dashboard, to browsers on this machine alone")
         ->group(group);
-    serve
-        .add_option("--handover", settings.handover,
-                    "Take over the listening sockets from the coracle that waits\n"
-                    "at this Unix path, which then ends, and wait there for the\n"
-                    "next one: a restart that loses no request")
-        ->type_name("PATH")
-        ->group(group);
-    serve
-        .add_option("--config", texts.config,
-                    "Read a TOML or JSON file whose keys are these options,\n"
-                    "without the dashes: listen = [\":8080\"]. Options on the\n"
-                    "command line count for more. SIGHUP reads it again")
-        ->type_name("FILE")
-        ->group(group);
+    not_empty(serve
+                  .add_option("--handover", settings.handover,
+                              "Take over the listening sockets from the coracle that waits\n"
+                              "at this Unix path, which then ends, and wait there for the\n"
+                              "next one: a restart that loses no request")
+                  ->type_name("PATH")
+                  ->group(group));
+    not_empty(serve
+                  .add_option("--config", texts.config,
+                              "Read a TOML or JSON file whose keys are these options,\n"
+                              "without the dashes: listen = [\":8080\"]. Options on the\n"
+                              "command line count for more. SIGHUP reads it again")
+                  ->type_name("FILE")
+                  ->group(group));
     serve
         .add_flag("--check", settings.checks_only,
                   "Check the options, the file of --config and the files that\n"
@@ -135,34 +135,35 @@ void add_server_options(CLI::App& serve, serve_settings& settings, serve_texts& 
 
 void add_tls_options(CLI::App& serve, serve_settings& settings, serve_texts& texts) {
     constexpr const char* group = "HTTPS";
-    as_often_as_wanted(
-        serve.add_option("--tls-cert", texts.certificates,
-                         "Serve HTTPS with the certificate, followed by its chain, of\n"
-                         "a file: PEM, DER or PKCS#12. May be repeated, for several\n"
-                         "hosts. Reloaded when it changes"))
-        ->type_name("FILE")
-        ->group(group);
-    as_often_as_wanted(serve.add_option("--tls-key", texts.keys,
-                                        "The private key; the n-th is for the n-th --tls-cert.\n"
-                                        "Default: it is in the file of the certificate"))
-        ->type_name("FILE")
-        ->group(group);
-    serve
-        .add_option("--tls-password-file", texts.password_file,
-                    "A file whose first line is the password of the keys")
-        ->type_name("FILE")
-        ->group(group);
+    not_empty(as_often_as_wanted(
+                  serve.add_option("--tls-cert", texts.certificates,
+                                   "Serve HTTPS with the certificate, followed by its chain, of\n"
+                                   "a file: PEM, DER or PKCS#12. May be repeated, for several\n"
+                                   "hosts. Reloaded when it changes"))
+                  ->type_name("FILE")
+                  ->group(group));
+    not_empty(as_often_as_wanted(
+                  serve.add_option("--tls-key", texts.keys,
+                                   "The private key; the n-th is for the n-th --tls-cert.\n"
+                                   "Default: it is in the file of the certificate"))
+                  ->type_name("FILE")
+                  ->group(group));
+    not_empty(serve
+                  .add_option("--tls-password-file", texts.password_file,
+                              "A file whose first line is the password of the keys")
+                  ->type_name("FILE")
+                  ->group(group));
     serve
         .add_flag("--tls-self-signed", settings.self_signed,
                   "Serve HTTPS with a certificate made on the spot, to try it\n"
                   "out: browsers warn of it")
         ->group(group);
-    serve
-        .add_option("--tls-client-ca", settings.client_authorities,
-                    "Refuse clients without a certificate that is signed by one\n"
-                    "of the authorities in FILE (PEM)")
-        ->type_name("FILE")
-        ->group(group);
+    not_empty(serve
+                  .add_option("--tls-client-ca", settings.client_authorities,
+                              "Refuse clients without a certificate that is signed by one\n"
+                              "of the authorities in FILE (PEM)")
+                  ->type_name("FILE")
+                  ->group(group));
     serve
         .add_flag("--redirect-to-https", settings.https_only,
                   "Redirect plain HTTP to HTTPS, and have browsers use HTTPS\n"
@@ -221,9 +222,10 @@ void add_log_options(CLI::App& serve, serve_texts& texts) {
                   "Write a line for each response to standard output, or append\n"
                   "it to FILE. Default: no log")
         ->group(group);
-    serve.add_option("--log-file", texts.log_file, "Append it to FILE, which SIGHUP reopens")
-        ->type_name("FILE")
-        ->group(group);
+    not_empty(
+        serve.add_option("--log-file", texts.log_file, "Append it to FILE, which SIGHUP reopens")
+            ->type_name("FILE")
+            ->group(group));
     serve
         .add_option("--log-format", texts.log_format,
                     "common, combined (with Referer and User-Agent) or json.\n"
@@ -236,6 +238,9 @@ void add_log_options(CLI::App& serve, serve_texts& texts) {
 // Applies the options to the settings.
 void apply(const CLI::App& serve, const serve_texts& texts, serve_settings& settings) {
     if (serve.count("DIR") != 0) settings.directory = texts.directory;
+    if (!texts.access_log.empty() && texts.access_log != "-" && !texts.log_file.empty()) {
+        throw wrong_usage("--access-log and --log-file both name a file: give one of them");
+    }
     if (serve.count("--access-log") != 0) settings.access_log = texts.access_log;
     if (serve.count("--log-file") != 0) settings.access_log = texts.log_file;
     if (serve.count("--log-format") != 0 && !settings.access_log) settings.access_log.emplace();
@@ -261,7 +266,8 @@ void apply(const CLI::App& serve, const serve_texts& texts, serve_settings& sett
 void add_all_options(CLI::App& serve, serve_texts& texts) {
     serve.footer(serve_footer);
     serve.set_help_flag("-h,--help", "Print this help and exit");
-    serve.add_option("DIR", texts.directory, "The directory whose files are served")->type_name("");
+    not_empty(serve.add_option("DIR", texts.directory, "The directory whose files are served")
+                  ->type_name(""));
     add_file_options(serve, texts.settings, texts);
     add_server_options(serve, texts.settings, texts);
     add_tls_options(serve, texts.settings, texts);

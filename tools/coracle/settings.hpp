@@ -24,6 +24,12 @@ public:
     using failure::failure;
 };
 
+/// A failure to write an output, in words of ours: `get` and `bench` end with 23.
+class unwritable : public failure {
+public:
+    using failure::failure;
+};
+
 /// A malformed URL: `get` ends with 3.
 class malformed_url : public failure {
 public:
@@ -31,7 +37,7 @@ public:
 };
 
 /// Sets the levels of `log` from the environment variable CORACLE_LOG; without it they stay. Throws
-/// `failure` when it cannot be read, where a logger by itself goes on.
-void configure_log(logger& log);
+/// `wrong_usage` where it, or one of CORACLE_BACKEND and CORACLE_STALL_LIMIT, cannot be read.
+void obey_environment(logger& log);
 
 }  // namespace coracle::tool

@@ -2,33 +2,15 @@
 
 #include "serve_command.hpp"
 #include "settings.hpp"
+#include "writable.hpp"
 
 #include <coracle/fs/plain_file.hpp>
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
+#include <string>
 #include <system_error>
 
 namespace coracle::tool {
 namespace {
-
-/// The reason why nothing can be appended to a file; none where that can be done. A file that is
-/// not there yet needs a directory that can be written to.
-std::error_code why_not_written(const std::filesystem::path& path) {
-    std::error_code none;
-    if (std::filesystem::is_directory(path, none)) {
-        return std::make_error_code(std::errc::is_a_directory);
-    }
-    if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0) return {};
-    if (errno == ENOENT) {
-        const std::filesystem::path place = path.has_parent_path() ? path.parent_path() : ".";
-        if (::faccessat(AT_FDCWD, place.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
-    }
-    return {errno, std::generic_category()};
-}
 
 void check_log(const serve_settings& settings) {
     const bool is_file = settings.access_log && *settings.access_log != "-";
@@ -51,9 +33,20 @@ void check_page(const serve_settings& settings) {
 
 }  // namespace
 
+void check_handover(const serve_settings& settings) {
+    constexpr std::string_view scheme = "unix:";
+    std::string path = settings.handover;
+    if (path.starts_with(scheme)) path.erase(0, scheme.size());
+    // A name of the abstract namespace is in no directory.
+    if (path.empty() || path.starts_with('@')) return;
+    const std::error_code why = why_not_made(path);
+    if (why) throw failure("cannot wait at '" + path + "' of --handover: " + why.message());
+}
+
 void check_files(const serve_settings& settings) {
     check_log(settings);
     check_page(settings);
+    check_handover(settings);
 }
 
 }  // namespace coracle::tool

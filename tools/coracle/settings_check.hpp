@@ -8,4 +8,7 @@ struct serve_settings;
 /// without serving. Makes and changes none.
 void check_files(const serve_settings& settings);
 
+/// Throws `failure` where no socket can be made at the path of --handover.
+void check_handover(const serve_settings& settings);
+
 }  // namespace coracle::tool

@@ -103,22 +103,23 @@ void sink_options::add_mail() {
     CLI::App& sink = *command_;
     texts& t = *texts_;
     constexpr const char* group = "Mail";
-    add_text(sink, group, "--directory", t.settings.directory, "DIR",
-             "Also keep all mails in DIR, a Maildir; deleting a mail on the\n"
-             "page keeps its file");
+    not_empty(add_text(sink, group, "--directory", t.settings.directory, "DIR",
+                       "Also keep all mails in DIR, a Maildir; deleting a mail on the\n"
+                       "page keeps its file"));
     add_flag(sink, group, "--lmtp", t.settings.mail.lmtp, "Speak LMTP");
-    add_text(sink, group, "--user", t.user, "USER:PASSWORD", "Accept mail only from this user");
+    not_empty(add_text(sink, group, "--user", t.user, "USER:PASSWORD",
+                       "Accept mail only from this user"));
     add_flag(sink, group, "--any-login", t.settings.mail.any_login,
              "Also accept any user with any password")
         ->excludes("--user");
     add_flag(sink, group, "--starttls", t.starttls, "Offer STARTTLS");
     add_flag(sink, group, "--tls", t.tls, "Use TLS from the first byte")->excludes("--starttls");
-    add_list(sink, group, "--tls-cert", t.certificates, "FILE",
-             "The certificate for --starttls or --tls. Default: a\nself-signed one");
-    add_list(sink, group, "--tls-key", t.keys, "FILE",
-             "Its private key. Default: it is in the file of the certificate");
-    add_text(sink, group, "--tls-password-file", t.password_file, "FILE",
-             "A file whose first line is the password of the key");
+    not_empty(add_list(sink, group, "--tls-cert", t.certificates, "FILE",
+                       "The certificate for --starttls or --tls. Default: a\nself-signed one"));
+    not_empty(add_list(sink, group, "--tls-key", t.keys, "FILE",
+                       "Its private key. Default: it is in the file of the certificate"));
+    not_empty(add_text(sink, group, "--tls-password-file", t.password_file, "FILE",
+                       "A file whose first line is the password of the key"));
     add_flag(sink, group, "-v,--verbose", t.settings.verbose,
              "Print a line to standard error for each mail");
 }

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 
 namespace coracle::tool {
 namespace {
@@ -134,7 +135,8 @@ task<int> print(const send_settings& s) {
 
 int send_mail(const send_settings& s) {
     logger log(log_level::warning);
-    configure_log(log);
+    if (s.silent && std::getenv("CORACLE_LOG") == nullptr) log.set_level(log_level::error);
+    obey_environment(log);
     log.set_sink(&log_or_print, nullptr);
     if (s.client.verbose) log.set_level(log_layer::smtp, log_level::info);
     runtime_options on;

@@ -93,11 +93,14 @@ public:
         } catch (const exception& e) {
             cannot_listen(*s.web, e.error());
         }
+    }
+
+    void announce() const {
+        if (!server_) return;
         for (const std::string& url : server_->urls()) {
             std::printf("listening on %s\n", url.c_str());
         }
     }
-
     task<> run(loop& l) {
         if (server_) co_await server_->run(l);
     }
@@ -122,7 +125,7 @@ std::optional<testing::smtp_sink> open_sink(runtime& rt, testing::smtp_sink_opti
 
 void sink_mail(sink_settings settings) {
     logger log(log_level::warning);
-    configure_log(log);
+    obey_environment(log);
     if (settings.verbose) log.set_level(log_layer::tool, log_level::info);
     std::signal(SIGPIPE, SIG_IGN);
     // Before threads are made, which inherit the mask.
@@ -137,6 +140,7 @@ void sink_mail(sink_settings settings) {
     settings.mail.message_bytes = settings.limits.message_bytes;
     settings.mail.deliver = [&office](testing::sink_message& m) { return office.deliver(m); };
     std::optional<testing::smtp_sink> sink = open_sink(rt, std::move(settings.mail));
+    page.announce();
     std::printf("mail to %s\n", sink->url().c_str());
     std::fflush(stdout);
     const auto stop_on_signal = [&]() -> task<> {

@@ -181,8 +181,7 @@ transfer::next_step transfer::place(const http::response& r, int& code) {
 task<> transfer::store(std::string_view bytes) {
     const bool first = progress_.there == progress_.earlier;
     if (first && !order_.any_bytes && bytes.find('\0') != std::string_view::npos) {
-        throw std::system_error(
-            std::make_error_code(std::errc::operation_not_permitted),
+        throw unwritable(
             "the response is no text: give it a file with -o FILE, or print it with -o -");
     }
     co_await out_.write(bytes);
@@ -383,6 +382,8 @@ task<int> transfer::run() {
             code = fail(e.error());
         } catch (const unreadable& e) {
             code = fail(get_read_error, e.what());
+        } catch (const unwritable& e) {
+            code = fail(get_write_error, e.what());
         } catch (const std::system_error& e) {
             code = fail(get_write_error, e.what());
         }

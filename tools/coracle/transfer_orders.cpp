@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -44,12 +46,15 @@ std::string checksum_of(const std::string& text) {
 class taken_names {
 public:
     /// Returns true if a file of this name would be one of those, be it only for a while.
-    bool meets(const std::string& name) const {
+    bool meets(const std::string& given) const {
         constexpr std::string_view part = ".part";
+        const std::string name = path_of(given);
+        // A device takes any number.
+        if (name.starts_with("/dev/")) return false;
         return names_.contains(name) || names_.contains(name + std::string(part)) ||
                (name.ends_with(part) && names_.contains(name.substr(0, name.size() - part.size())));
     }
-    void add(const std::string& name) { names_.insert(name); }
+    void add(const std::string& name) { names_.insert(path_of(name)); }
     /// `name`, or with a number where that is taken.
     std::string unique(const std::string& name) {
         std::string one = name;
@@ -59,6 +64,15 @@ public:
     }
 
 private:
+    /// One path for all names of a file: "f", "./f" and a link to it.
+    static std::string path_of(const std::string& name) {
+        std::error_code unknown;
+        // A relative one whose first part is missing would stay as it is.
+        const std::filesystem::path whole = std::filesystem::absolute(name, unknown);
+        const std::filesystem::path path = std::filesystem::weakly_canonical(whole, unknown);
+        return unknown ? name : path.string();
+    }
+
     std::unordered_set<std::string> names_;
     std::unordered_map<std::string, unsigned> numbers_;
 };
@@ -142,7 +156,7 @@ private:
         if (i < s_.checksums.size()) o.checksum = checksum_of(s_.checksums[i]);
         o.any_bytes = o.output != "-" || !s_.outputs.empty() || ::isatty(STDOUT_FILENO) == 0;
         if (o.output.empty()) throw failure("--output needs the name of a file");
-        if (o.output != "-" && !o.output.starts_with("/dev/")) {
+        if (o.output != "-") {
             if (taken_.meets(o.output)) {
                 throw failure("two responses would be written to '" + o.output +
                               "': give each an --output of its own, such as 'name_#1' for the "
@@ -169,8 +183,9 @@ private:
         // One "-" is for all.
         if (s_.outputs.size() == 1 && s_.outputs[0] == "-") return "-";
         const bool several = all_ > 1 && s_.uploads.empty();
-        const bool to_file = s_.name_from_url || several || (s_.resume && !s_.resume_from);
-        return to_file && !s_.head ? taken_.unique(name_of(url)) : "-";
+        const bool whole = several || (s_.resume && !s_.resume_from);
+        const bool to_file = s_.name_from_url || (whole && !s_.head);
+        return to_file ? taken_.unique(name_of(url)) : "-";
     }
 
     const get_settings& s_;

@@ -84,7 +84,7 @@ int ws(const ws_settings& settings) {
     const message_style style = style_of(s);
     progress_display no_bars(false, 0);
     logger log(log_level::warning);
-    configure_log(log);
+    obey_environment(log);
     log.set_sink(&log_or_print, &no_bars);
     if (s.client.verbose) log.set_level(log_layer::http, log_level::info);
     // A reader of our standard output that goes away must not end us.

@@ -21,7 +21,7 @@ enum ws_exit : int {
     ws_ended_early = 18,  ///< before the messages of --close-after
     ws_refused = 22,      ///< a status that does not switch to WebSocket
     ws_write_error = 23,  ///< standard output cannot be written
-    ws_read_error = 26,   ///< standard input cannot be read, or has no text
+    ws_read_error = 26,   ///< standard input or a file cannot be read, or has no text
     ws_out_of_time = 28,  ///< --max-time
     ws_abnormal = 101,    ///< lost, or ended without a closing handshake
     ws_other_code = 102,  ///< closed by the server with a code that says something went wrong

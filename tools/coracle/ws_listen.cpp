@@ -58,7 +58,7 @@ void announce(const http::server& s) {
 
 void serve_echo(const ws_settings& settings) {
     logger log(log_level::warning);
-    configure_log(log);
+    obey_environment(log);
     std::vector<std::string> addresses;
     addresses.push_back(settings.listen->empty() ? "127.0.0.1:0" : *settings.listen);
     http::server_options o;

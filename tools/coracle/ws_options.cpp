@@ -32,7 +32,7 @@ Exit codes:
  18  the server closed before the messages of --close-after were received
  22  the server refused the handshake with another status
  23  standard output cannot be written
- 26  standard input cannot be read, or has a line that is not UTF-8
+ 26  standard input or a file cannot be read, or has a line that is not UTF-8
  28  timeout
 101  the connection was lost, or the server broke the protocol or did not close
 102  the server closed with another code than 1000 and 1001; the error line has it
@@ -142,7 +142,10 @@ ws_settings ws_options::settings() const {
                                : "URL is required (see coracle ws --help)");
     }
     client_.apply(s.client, s.pool);
-    for (const std::string& f : t.fields) s.fields.push_back(header_field(f));
+    for (const std::string& f : t.fields) s.fields.push_back(http_header_field(f));
+    if (t.one && s.close_after != 0) {
+        throw failure("--one and --close-after cannot be used together");
+    }
     if (t.one) s.close_after = 1;
     s.compress = !t.no_compress;
     s.reads_input = !t.no_input;

@@ -47,6 +47,15 @@ std::string disposition_of(std::string_view name, std::optional<std::string> fil
     return mime::format_disposition({"form-data", std::string(name), std::move(filename)});
 }
 
+/// A failure to read the file is one of sending, as that of a body which is a file.
+task<> write_file(body_writer& out, const file_range& file) {
+    const auto written = co_await as_result(out.write_file(file.fd(), file.offset(), file.size()));
+    if (written) co_return;
+    error why = written.error();
+    if (why.phase() == phase::none) why.in(phase::send);
+    throw_exception(std::move(why));
+}
+
 /// Opens the file now, and not when the call is made, so that adding the part fails.
 void check_line(std::string_view name, std::string_view value) {
     if (is_token(name) && is_field_value(value)) return;
@@ -178,7 +187,8 @@ form_body::made form_body::make(mime::boundary_seed seed) {
             for (const segment& s : *all) {
                 co_await out.write(s.bytes);
                 if (s.file != nullptr) {
-                    co_await out.write_file(s.file->fd(), s.file->offset(), s.file->size());
+                    auto writing = write_file(out, *s.file);
+                    co_await std::move(writing);
                 }
                 if (s.write != nullptr) co_await (*s.write)(out);
             }

@@ -422,6 +422,9 @@ class Failures(unittest.TestCase):
                 ([], 2, "URL"),
                 (["http://a b/"], 3, "malformed"),
                 (["--scenario", "/none", "http://a/"], 26, "/none"),
+                (["--json", "", "http://a/"], 2, "it is empty"),
+                (["--json", "-", "--html", "-", "http://a/"], 2, "cannot both be standard output"),
+                (["-d", "1h", "--json", "/none/x", "http://a/"], 23, "'/none/x': No such file"),
                 (["--compare", "/none", "/none"], 26, "/none")):
             ended, _, said = bench(*arguments)
             self.assertEqual(ended, code, f"{arguments}: {said}")
@@ -494,6 +497,11 @@ class Reports(unittest.TestCase):
             self.assertEqual(code, 103, out + said)
             self.assertRegex(out, r"throughput .*-\d+\.\d%.*WORSE")
             self.assertEqual(bench("--compare", paths[1], paths[0])[0], 0)
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([str(BIN / "coracle"), "bench", "--compare", *paths], stdout=full,
+                                      stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr),
+                             (23, "coracle: standard output cannot be written\n"))
             code, out, _ = bench("--compare", paths[0], paths[0])
             self.assertEqual(code, 0)
             self.assertRegex(out, r"throughput .*no difference")

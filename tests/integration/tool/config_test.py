@@ -109,6 +109,10 @@ log-format = "json"
         self.assertEqual(program("--config", self.file, "--check"),
                          (0, "coracle: the settings are good\n", ""))
         self.assertEqual(program(self.root, "--check")[0], 0)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([str(BIN / "coracle"), "serve", self.root, "--check"], stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=30)
+        self.assertEqual((done.returncode, done.stderr), (1, "coracle: standard output cannot be written\n"))
 
 
 class Bad(WithFile):
@@ -132,7 +136,8 @@ class Bad(WithFile):
                           ("threads = [1, 2]", "threads"), ("drain = -1", "drain"),
                           ('log-format = "xml"', "log-format"), ("pin = 7.5", "pin"),
                           ("listen = true", "listen"), ("listen = 2020-01-01", "listen"),
-                          ("listen = {a = 1}", "listen"), ("cache = [[1]]", "cache")):
+                          ("listen = {a = 1}", "listen"), ("cache = [[1]]", "cache"),
+                          ('tls-client-ca = ""', "tls-client-ca"), ('log-file = ""', "log-file")):
             err = self.refused("# the line before\n" + line + "\n")
             self.assertTrue(err.startswith(start + key + ": "), err)
 

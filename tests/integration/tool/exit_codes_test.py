@@ -2,9 +2,11 @@
 leads to it, and with one line that says why.
 """
 
+import contextlib
 import gzip
 import os
 import pathlib
+import pty
 import re
 import shutil
 import signal
@@ -135,7 +137,13 @@ BY_ARGUMENTS = [
     (["http://nowhere.invalid/"], 6, "cannot find the host"),
     (["http://127.0.0.1:1/"], 7, "cannot connect"),
     (["-d", "@none", "http://127.0.0.1:1/"], 26, "none"),
-    (["--resolve", "nonsense", "http://127.0.0.1:1/"], 43, "nonsense"),
+    (["--resolve", "nonsense", "http://127.0.0.1:1/"], 2, "--resolve: cannot read 'nonsense'"),
+    (["-u", "", "http://127.0.0.1:1/"], 2, "--user: it is empty"),
+    (["--bearer", "", "http://127.0.0.1:1/"], 2, "it is empty"),
+    (["--unix-socket", "a" * 200, "http://127.0.0.1:1/"], 43, "Invalid argument"),
+    (["-x", "http://127.0.0.1:1", "http://127.0.0.2:2/"], 7, "cannot connect: Connection refused (127.0.0.1:1)"),
+    (["-Z", "-o", "dup", "-o", "./dup", "http://127.0.0.1:1/", "http://127.0.0.1:1/"], 2, "two responses"),
+    (["-Z", "-o", "d/../garbage", "-o", "link", "http://127.0.0.1:1/", "http://127.0.0.1:1/"], 2, "two responses"),
     (["--cert", "garbage", "https://127.0.0.1:1/"], 58, "garbage"),
     (["--cert", "none", "https://127.0.0.1:1/"], 58, "none"),
     (["--options", "tls_ciphers=none", "https://127.0.0.1:1/"], 59, "TLS option"),
@@ -151,6 +159,8 @@ class ExitCodes(unittest.TestCase):
         self.here = pathlib.Path(tempfile.mkdtemp(prefix="coracle-test-"))
         self.addCleanup(shutil.rmtree, self.here)
         (self.here / "garbage").write_text("garbage\n")
+        (self.here / "link").symlink_to("garbage")
+        (self.here / "d").mkdir()
 
     def command(self, *arguments):
         environment = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
@@ -179,6 +189,46 @@ class ExitCodes(unittest.TestCase):
         for arguments, code, words in BY_ARGUMENTS:
             with self.subTest(arguments=arguments):
                 self.expect(code, words, *arguments)
+
+    def test_of_redirects_to_nobody(self):
+        with Scripted(b"HTTP/1.1 302 There\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n") as peer:
+            self.expect(7, "cannot connect: Connection refused (127.0.0.1:1)", "-L", peer.url)
+
+    def test_of_what_is_no_text(self):
+        with Scripted(OK + b"Content-Length: 2\r\n\r\n\0x") as peer:
+            program = self.command(peer.url)
+            master, slave = pty.openpty()
+            with os.fdopen(master, "rb"), os.fdopen(slave, "wb") as terminal:
+                done = subprocess.run(**program, stdout=terminal, stderr=subprocess.PIPE, timeout=30)
+            self.assertEqual(done.returncode, 23)
+            self.assertRegex(done.stderr.decode(), r"print it with -o -\n\Z")
+
+    def test_of_heads_in_files(self):
+        with Scripted(OK + b"Content-Length: 2\r\nX-Here: 1\r\n\r\n") as peer:
+            done = subprocess.run(**self.command("-I", "-O", peer.url + "/name"), capture_output=True, timeout=30)
+            self.assertEqual((done.returncode, done.stdout), (0, b""), done.stderr)
+            self.assertIn("X-Here: 1", (self.here / "name").read_text())
+
+    def test_of_files_that_shrink(self):
+        large = self.here / "large"
+        large.write_bytes(bytes(20_000_000))
+        for arguments in (["-F", f"a=@{large}"], ["-T", large]):
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                url = f"http://127.0.0.1:{listener.getsockname()[1]}/a"
+                p = subprocess.Popen(**self.command(*arguments, url), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                listener.settimeout(20)
+                connection, _ = listener.accept()
+                with connection:
+                    connection.settimeout(20)
+                    connection.recv(1000)
+                    os.truncate(large, 100)
+                    with contextlib.suppress(ConnectionResetError):
+                        while connection.recv(1 << 20):
+                            pass
+                said = p.communicate(timeout=20)[1].decode()
+                self.assertEqual(p.returncode, 26, said)
+                self.assertIn("the file was shortened while it was sent", said)
+                large.write_bytes(bytes(20_000_000))
 
     def test_of_what_is_there_already(self):
         (self.here / "f.part").write_bytes(b"abc")

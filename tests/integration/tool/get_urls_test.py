@@ -231,7 +231,7 @@ class Resolve(WithCurl):
         for entries in ([away, there], [away, "+" + there]):
             arguments = [a for e in entries for a in ("--resolve", e)]
             self.both(*arguments, f"http://h.test:{port}/hello")
-        self.get("--resolve", f"-h.test:{port}", self.url + "/hello", code=43)
+        self.get("--resolve", f"-h.test:{port}", self.url + "/hello", code=2)
 
 
 class Cookies(WithCurl):

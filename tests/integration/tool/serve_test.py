@@ -362,12 +362,23 @@ class Faults(WithFiles):
             self.assertIn(f"cannot read {option} '{text}': write it as in", err)
 
     def test_bad_environment_is_named(self):
-        self.assertIn("CORACLE_LOG", self.say(*FREE, CORACLE_LOG="htp=debug"))
-        self.assertIn("CORACLE_BACKEND", self.say(*FREE, CORACLE_BACKEND="carrier-pigeon"))
+        self.assertIn("CORACLE_LOG", self.say(*FREE, code=2, CORACLE_LOG="htp=debug"))
+        self.assertIn("CORACLE_BACKEND", self.say(*FREE, code=2, CORACLE_BACKEND="carrier-pigeon"))
+        self.assertIn("CORACLE_STALL_LIMIT", self.say(*FREE, code=2, CORACLE_STALL_LIMIT="soon"))
+
+    def test_a_path_of_the_hand_over_that_will_not_do_is_named(self):
+        at = str(self.all / "missing" / "socket")
+        for more in ((), ("--check",)):
+            self.assertIn(f"'{at}' of --handover: No such file", self.say(*FREE, "--handover", at, *more))
 
     def test_wrong_usage_ends_with_2(self):
         for arguments in ([], ["serve", "--nothing"], ["serve", "--threads", "0"], ["nothing"],
-                          ["serve", "--log-format", "xml"], ["serve", "--listing"], ["serve", "--spa"]):
+                          ["serve", "--log-format", "xml"], ["serve", "--listing"], ["serve", "--spa"],
+                          ["serve", ""], ["serve", "--config", ""], ["serve", "--log-file", ""],
+                          ["serve", "--tls-self-signed", "--tls-client-ca", ""],
+                          ["serve", "--tls-cert", ""], ["serve", "--handover", ""],
+                          ["serve", "--tls-password-file", "/none"],
+                          ["serve", "--access-log=/none/a", "--log-file", "/none/b"]):
             code, out, err = program(*arguments)
             self.assertEqual((code, out), (2, ""), arguments)
             self.assertTrue(err)

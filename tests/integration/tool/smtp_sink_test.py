@@ -322,12 +322,14 @@ class Command(WithDirectory):
         self.assertEqual(done.returncode, code, said)
         self.assertRegex(said, r"^coracle[^\n]*: [^\n]+\n$")
         self.assertIn(words, said)
+        self.assertEqual(done.stdout, b"", "nothing is announced that is not there")
 
     def test_says_why_it_cannot_begin(self):
         (self.here / "file").write_text("")
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             self.expect(1, "is using it", f"127.0.0.1:{port}", "--no-web")
+            self.expect(1, "is using it", f"127.0.0.1:{port}", "--web", "127.0.0.1:0")
             self.expect(1, "is using it", "127.0.0.1:0", "--web", f"127.0.0.1:{port}")
         self.expect(2, "no address", "nowhere", "--no-web")
         self.expect(2, "no address", "127.0.0.1:0", "--web", "x:y")
@@ -340,7 +342,9 @@ class Command(WithDirectory):
         self.expect(2, "--starttls", "127.0.0.1:0", "--tls", "--starttls")
         self.expect(2, "--web", "127.0.0.1:0", "--no-web", "--web", "127.0.0.1:0")
         self.expect(2, "--web-host", "127.0.0.1:0", "--no-web", "--web-host", "a.example")
-        self.expect(1, "--user", "127.0.0.1:0", "--user", "ada")
+        self.expect(2, "--user", "127.0.0.1:0", "--user", "ada")
+        self.expect(2, "--user: it is empty", "127.0.0.1:0", "--user", "")
+        self.expect(2, "--directory: it is empty", "127.0.0.1:0", "--directory", "")
         self.expect(2, "--max-bytes", "--max-bytes", "much")
         self.expect(2, "--max-messages", "--max-messages", "0")
 

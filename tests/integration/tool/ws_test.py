@@ -252,7 +252,10 @@ class ExitCodes(unittest.TestCase):
                 (["-H", "nonsense", "ws://127.0.0.1:1/"], 2, "nonsense"),
                 (["ws://a b/"], 3, "the URL is malformed"),
                 (["ws://nowhere.invalid/"], 6, "cannot find the host"),
-                (["ws://127.0.0.1:1/"], 7, "cannot connect")]:
+                (["ws://127.0.0.1:1/"], 7, "cannot connect"),
+                (["--config", "/none", "ws://127.0.0.1:1/"], 26, "/none"),
+                (["-H", "a b: secret", "ws://127.0.0.1:1/"], 2, "'a b' is no name"),
+                (["--one", "--close-after", "5", "ws://127.0.0.1:1/"], 2, "--close-after")]:
             with self.subTest(arguments=arguments):
                 self.expect(code, words, *arguments)
 

@@ -249,6 +249,8 @@ TEST(smtp_message, describes_its_parts_as_they_are) {
     mail.text("t").attach("m", "Subject: x\r\n\r\n\xe9\r\n", "Message/RFC822");
     EXPECT_EQ(text_of(mail).find("Message/RFC822"), std::string::npos) << text_of(mail);
     EXPECT_NE(problem_of(a_message().embed(std::string(901, 'x'), "c", "image/png")), "none");
+    EXPECT_NE(problem_of(a_message().text("t").attach_file("")), "none");
+    EXPECT_NE(problem_of(a_message().text("t").embed_file("pic", "")), "none");
     EXPECT_EQ(problem_of(a_message().text("t").embed(std::string(900, 'x'), "c", "image/png")),
               "none");
 }

@@ -5,6 +5,7 @@
 #include "progress_display.hpp"
 #include "settings.hpp"
 #include "verbose_log.hpp"
+#include "writable.hpp"
 
 #include <coracle/net/descriptor_limit.hpp>
 #include <coracle/runtime/signals.hpp>
@@ -29,6 +30,18 @@ bool write_report(const std::string& path, const std::string& text) {
         std::fprintf(stderr, "coracle: cannot write the report to '%s'\n", printable(path).c_str());
     }
     return well;
+}
+
+/// Before the run, which may take hours.
+void need_reports(const bench_settings& s) {
+    if (s.json == "-" && s.html == "-") {
+        throw failure("--json and --html cannot both be standard output");
+    }
+    for (const std::string& path : {s.json, s.html}) {
+        if (path.empty() || path == "-") continue;
+        const std::error_code why = why_not_written(path);
+        if (why) throw unwritable("cannot write the report to '" + path + "': " + why.message());
+    }
 }
 
 void need_descriptors(const load_plan& plan) {
@@ -58,6 +71,7 @@ bool write_reports(const bench_report& report) {
         const std::string text = text_of(report);
         std::fwrite(text.data(), 1, text.size(), to);
         well = std::fflush(to) == 0;
+        if (!well) std::fputs("coracle: standard output cannot be written\n", stderr);
     }
     if (!s.json.empty()) well = write_report(s.json, json_of(report)) && well;
     if (!s.html.empty()) well = write_report(s.html, html_of(report)) && well;
@@ -81,10 +95,11 @@ void run_all(bench_report& report, live_display& display, signal_set& signals, l
 
 int run_bench(const bench_settings& settings) {
     if (!settings.compare.empty()) return compare_reports(settings);
+    need_reports(settings);
     need_descriptors(settings.load);
     progress_display no_bars(false, 0);
     logger log(log_level::warning);
-    configure_log(log);
+    obey_environment(log);
     log.set_sink(&log_or_print, &no_bars);
     std::signal(SIGPIPE, SIG_IGN);
     // Before threads are made, which inherit the mask.

@@ -133,9 +133,9 @@ void bench_options::add_reports() {
     texts& t = *texts_;
     bench_settings& s = t.settings;
     constexpr const char* group = "Reports";
-    add_text(bench, group, "--json", s.json, "FILE",
-             "Write the figures as JSON, '-' is standard output");
-    add_text(bench, group, "--html", s.html, "FILE", "Write a page with plots");
+    not_empty(add_text(bench, group, "--json", s.json, "FILE",
+                       "Write the figures as JSON, '-' is standard output"));
+    not_empty(add_text(bench, group, "--html", s.html, "FILE", "Write a page with plots"));
     bench.add_option("--compare", s.compare, "Compare two JSON reports; makes no requests")
         ->type_name("BEFORE AFTER")
         ->type_size(2)

@@ -134,7 +134,7 @@ void bench_options::read_requests(bench_settings& s) const {
         what.add_up_weights();
     }
     for (planned_request& r : what.requests) {
-        for (const std::string& f : t.fields) r.fields.push_back(header_field(f));
+        for (const std::string& f : t.fields) r.fields.push_back(http_header_field(f));
     }
     if (s.load.protocol == load_protocol::websocket) {
         for (planned_request& r : what.requests) {
