@@ -63,7 +63,10 @@ void decode_body(request& req, const std::vector<content_coding>& codings,
     req.set_body(body);
     req.fields().remove("Content-Encoding");
     req.fields().remove("Content-Length");
-    req.fields().remove("Content-Digest");  // of the bytes as they were sent (RFC 9530 section 2)
+    // They are of the bytes as they were sent (RFC 9530 sections 2 and 3).
+    for (const char* const digest : {"Content-Digest", "Repr-Digest", "Digest"}) {
+        req.fields().remove(digest);
+    }
 }
 
 /// The codings of a request in the order in which they were applied; false when one is not

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "coding/encoder_pool.hpp"
+#include "http/message/token.hpp"
 
 #include <coracle/http/body.hpp>
 #include <coracle/http/coding.hpp>
@@ -23,6 +24,10 @@ private:
     task<std::expected<void, error>> write_piece(std::string_view piece) override;
     task<std::expected<void, error>> send_head() override;
     void add_trailer(std::string_view name, std::string_view value) override {
+        // It is of the bytes as they were written (RFC 9530).
+        for (const std::string_view digest : {"content-digest", "repr-digest", "digest"}) {
+            if (equal_ignoring_case(name, digest)) return;
+        }
         out_->set_trailer(name, value);
     }
 

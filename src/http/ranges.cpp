@@ -1,6 +1,8 @@
 #include "http/message/ranges.hpp"
 
 #include "http/error_style.hpp"
+#include "http/exchange/content_fields.hpp"
+#include "http/exchange/replace_response.hpp"
 #include "http/file_reader.hpp"
 #include "http/files/conditional.hpp"
 #include "http/message/date.hpp"
@@ -22,7 +24,7 @@ bool if_range_holds(const request& req, const response& whole) noexcept {
     const auto modified = parse_http_date(whole.fields().get(field_id::last_modified));
     loop* const l = loop::current();
     if (modified && l != nullptr) {
-        current.last_modified = *modified;
+        current.last_modified = modified;
         current.now = l->unix_time();
     }
     return detail::if_range_holds(req.fields(), current);
@@ -168,12 +170,21 @@ void apply_ranges(response& r, const request& req) {
     if (!is_seekable(r) || !(get || req.method() == method::head)) return;
     if (!r.fields().contains(field_id::accept_ranges)) r.set("Accept-Ranges", "bytes");
     // RFC 9110 section 14.2: Range means nothing to methods other than GET.
-    if (!get || !req.fields().contains(field_id::range) || !if_range_holds(req, r)) return;
+    if (!get || !req.fields().contains(field_id::range)) return;
+    // A part is of no use to who has the whole, or has a part of another version.
+    const auto holds =
+        detail::check_preconditions(req.method(), req.fields(), detail::validators_of(r.fields()));
+    if (holds == detail::precondition::not_modified) return detail::become_not_modified(r);
+    if (holds == detail::precondition::failed) {
+        detail::replace_response(r, detail::error_response(req, status::precondition_failed));
+        return;
+    }
+    if (!if_range_holds(req, r)) return;
     const std::uint64_t size = *r.body().size();
     const range_plan plan = detail::requested_ranges(req.fields(), size);
     if (plan.what == range_plan::result::whole) return;
     if (plan.what == range_plan::result::unsatisfiable) {
-        r = not_satisfiable(req, size);
+        detail::replace_response(r, not_satisfiable(req, size));
         return;
     }
     r.set_status(status::partial_content);

@@ -59,14 +59,14 @@ private:
 /// `block_on` in virtual time.
 template <class F>
 auto run_virtually(F f) {
-    using T = detail::await_result<std::invoke_result_t<F&>>;
+    using T = coracle::detail::await_result<std::invoke_result_t<F&>>;
     const logger silent;
     loop l(std::make_unique<virtual_backend>(), silent);
     bool done = false;
-    detail::blocking_child<T> main(done);
-    l.post([&] { main.begin(detail::to_task(f()), l, &l.root(), "test").resume(); });
+    coracle::detail::blocking_child<T> main(done);
+    l.post([&] { main.begin(coracle::detail::to_task(f()), l, &l.root(), "test").resume(); });
     l.run_until(done);
-    return detail::value_of<T>(main, "run_virtually");
+    return coracle::detail::value_of<T>(main, "run_virtually");
 }
 
 }  // namespace coracle::testing

@@ -44,8 +44,9 @@ struct downloaded {
 /// Gets `url` and makes it the file `path`, which appears when all of it is there. Until then the
 /// bytes are in PATH.part; when the response breaks off, the rest is requested (Range and If-Range,
 /// RFC 9110 sections 13.1.5 and 14.2), so that bytes of two versions never get mixed. It accepts no
-/// content coding. A symbolic link stays, and its target is replaced; a device, a FIFO or a socket
-/// is refused with `operation_not_supported`. The client must live until it has completed.
+/// content coding; what comes coded all the same is saved as it came, and not resumed. A symbolic
+/// link stays, and its target is replaced; a device, a FIFO or a socket is refused with
+/// `operation_not_supported`. The client must live until it has completed.
 ///
 /// Resumes from the loop. A response of another status than success is no error: it is in the
 /// result, and the old file stays. Fails as a call and `response::read` do once the retries are

@@ -28,6 +28,10 @@ struct forward_options {
     /// "/v2/users". Compared by whole segments, decoded. A request whose path does not begin with
     /// it gets 404. Default: none.
     std::string_view strip_prefix = {};
+    /// Passes on fields of a request whose names have a "_". Programs that make variables of fields
+    /// (CGI, WSGI) take "X_Forwarded_For" for "X-Forwarded-For", and so would believe a client what
+    /// only this proxy may say. Default no.
+    bool underscores = false;
     /// Passes requests for another protocol on ("Upgrade: websocket", or the extended CONNECT of
     /// HTTP/2, RFC 8441), and then the bytes of both sides. Each side may be HTTP/1.1 or HTTP/2.
     /// Without it, and with a body or for "h2c", they are passed on as plain requests. Default yes.
@@ -47,10 +51,12 @@ struct forward_options {
 
 /// A handler that sends each request on to another server (the upstream) and streams the response
 /// back: method, target, fields and body as they came, byte for byte, but for the fields of the
-/// connection (RFC 9110 section 7.6.1) and bytes beyond ASCII in the target, which are
-/// percent-encoded. The path of `base` goes before that of the request, and
-/// with `strip_prefix` dot segments are resolved first. Redirects, cookies and codings pass
-/// untouched, as do interim responses but 100 (none of a client with `hedge_after`), and trailers
+/// connection (RFC 9110 section 7.6.1), fields with a "_" in their names and bytes beyond ASCII in
+/// the target, which are percent-encoded. The path of `base` goes before that of the request, and
+/// with `strip_prefix` dot segments are resolved first; a path that `rewrite` has replaced is not
+/// seen here. Redirects, cookies and codings pass
+/// untouched, as do interim responses but 100 (none of a client with `hedge_after`; those that come
+/// while the request is being sent once it was sent, or with the response), and trailers
 /// both ways, of bodies whose length is not announced: of a request none in place of a field that
 /// it has, that its Connection names, or that says who the client is, and none at all with
 /// `change_fields`.

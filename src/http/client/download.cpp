@@ -69,6 +69,10 @@ private:
 
     call make_call() {
         call c = client_->get(url_);
+        // A coding that the server applies all the same stays: a checksum of the file is of that.
+        client_options o = client_->defaults();
+        o.accept_compression = false;
+        c.options(std::move(o));
         if (options_.prepare) options_.prepare(c);
         c.header("Accept-Encoding", "identity");
         if (resumed() != 0) {

@@ -77,7 +77,10 @@ void incoming::decode(fields& of, const client_options& o) {
     if (codings.empty()) return;
     of.remove("Content-Encoding");
     of.remove("Content-Length");
-    of.remove("Content-Digest");  // of the bytes as they were sent (RFC 9530 section 2)
+    // They are of the bytes as they were sent (RFC 9530 sections 2 and 3).
+    for (const char* const digest : {"Content-Digest", "Repr-Digest", "Digest"}) {
+        of.remove(digest);
+    }
     std::ranges::copy(codings, info_.decoded.begin());
 }
 

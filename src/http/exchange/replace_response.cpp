@@ -1,5 +1,6 @@
 #include "http/exchange/replace_response.hpp"
 
+#include "http/exchange/content_fields.hpp"
 #include "http/message/token.hpp"
 
 #include <string_view>
@@ -14,9 +15,7 @@ bool begins_with(std::string_view name, std::string_view start) noexcept {
 
 bool is_of_this_response(const field& f) noexcept {
     if (begins_with(f.name, "sec-websocket-")) return true;
-    // Its name begins so too, and it is about the page.
-    if (begins_with(f.name, "content-security-policy")) return false;
-    if (begins_with(f.name, "content-")) return true;
+    if (is_content_field(f.name)) return true;
     switch (f.id) {
         case field_id::etag:
         case field_id::last_modified:

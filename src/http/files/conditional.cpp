@@ -30,7 +30,7 @@ precondition check_preconditions(method how, const fields& all,
             return precondition::failed;
         }
     } else if (const auto since = date_of(all, field_id::if_unmodified_since);
-               since && current.last_modified > *since) {
+               since && current.last_modified && *current.last_modified > *since) {
         return precondition::failed;
     }
     if (all.contains(field_id::if_none_match)) {
@@ -41,10 +41,18 @@ precondition check_preconditions(method how, const fields& all,
     }
     if (!reads) return precondition::holds;
     if (const auto since = date_of(all, field_id::if_modified_since);
-        since && current.last_modified <= *since) {
+        since && current.last_modified && *current.last_modified <= *since) {
         return precondition::not_modified;
     }
     return precondition::holds;
+}
+
+validators validators_of(const fields& response) noexcept {
+    validators of;
+    const std::string_view tag = response.get(field_id::etag);
+    if (tag.starts_with('"') || tag.starts_with("W/\"")) of.tag = tag;
+    of.last_modified = parse_http_date(response.get(field_id::last_modified));
+    return of;
 }
 
 bool if_range_holds(const fields& all, const validators& current) noexcept {
@@ -54,8 +62,8 @@ bool if_range_holds(const fields& all, const validators& current) noexcept {
     // A date is a strong validator only where a second change within its second would have been
     // noticed (RFC 9110 section 8.8.2.2).
     const auto date = date_of(all, field_id::if_range);
-    return date && *date == current.last_modified && current.now &&
-           *current.now > current.last_modified;
+    return date && current.last_modified && *date == *current.last_modified && current.now &&
+           *current.now > *current.last_modified;
 }
 
 }  // namespace coracle::http::detail

@@ -11,6 +11,8 @@
 #include <coracle/http/files.hpp>
 #include <coracle/runtime/loop.hpp>
 
+#include <algorithm>
+
 namespace coracle::http::detail {
 namespace {
 
@@ -27,7 +29,7 @@ validators validators_of(const file_status& status, std::string_view tag) noexce
     if (loop* l = loop::current(); l != nullptr) {
         v.now = l->unix_time();
         // RFC 9110 section 8.8.2.1: never later than the Date of the response.
-        if (v.last_modified > *v.now) v.last_modified = *v.now;
+        v.last_modified = std::min(*v.last_modified, *v.now);
     }
     return v;
 }
@@ -35,7 +37,7 @@ validators validators_of(const file_status& status, std::string_view tag) noexce
 // Adds the fields that a 304 has, too (RFC 9110 section 15.4.5).
 void add_metadata(response& to, const representation& r, const validators& current) {
     char date[http_date_size];
-    format_http_date(date, current.last_modified);
+    format_http_date(date, *current.last_modified);
     to.fields().add("ETag", current.tag);
     to.fields().add("Last-Modified", {date, sizeof date});
     if (!r.cache_control.empty()) to.fields().add("Cache-Control", r.cache_control);

@@ -79,6 +79,9 @@ public:
     }
 
     void finish(const request& req, response& out) const {
+        // This alone decides who may read, whatever an upstream says.
+        out.fields().remove("Access-Control-Allow-Origin");
+        out.fields().remove("Access-Control-Allow-Credentials");
         const std::string_view origin = req.header("Origin");
         // A cache gives what it got without Origin to every page too.
         if (any_origin_ || (!origin.empty() && covers(origin))) {

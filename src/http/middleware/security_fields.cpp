@@ -21,6 +21,8 @@ public:
 
     bool admit(request&, response&) const noexcept { return true; }
     void finish(const request&, response& out) const {
+        // They would replace those of the page that the client has (RFC 9111 section 4.3.4).
+        if (out.status() == status::not_modified) return;
         for (const auto& [name, value] : all_) {
             if (!out.fields().contains(name)) out.fields().add(name, value);
         }

@@ -214,6 +214,7 @@ public:
     }
     const fields* trailers() const noexcept override { return trailers_.get(); }
     void drop_trailers() noexcept { drops_trailers_ = true; }
+    void keep_underscores() noexcept { keeps_underscores_ = true; }
 
 private:
     /// Keeps those that take the place of no field, which a handler may have set, and say nothing
@@ -223,7 +224,7 @@ private:
         const fields& head = of_->fields();
         for (const field& f : whole().trailers()) {
             if (head.contains(f.name) || detail::is_forwarding_field(f.name) ||
-                is_of_connection(f, head))
+                is_of_connection(f, head) || (!keeps_underscores_ && f.name.contains('_')))
                 continue;
             if (trailers_ == nullptr) trailers_ = std::make_unique<fields>();
             trailers_->add(f.name, f.value);
@@ -232,6 +233,7 @@ private:
 
     request* of_;
     bool drops_trailers_ = false;
+    bool keeps_underscores_ = false;
     std::optional<error> failure_;
     std::unique_ptr<fields> trailers_;
 };
@@ -347,6 +349,7 @@ public:
         const auto hops = hops_left(req);
         for (const field& f : req.fields()) {
             if (f.id == field_id::host || is_of_connection(f, req.fields())) continue;
+            if (!options_.underscores && f.name.contains('_')) continue;
             if (options_.tells_client && detail::is_forwarding_field(f.name)) continue;
             if (f.id == field_id::max_forwards && hops) {
                 out.add(f.name, std::to_string(*hops - 1));
@@ -370,6 +373,7 @@ public:
             auto& passed = body_to_pass(req);
             // They would not be changed, and may be merged with the head.
             if (options_.change_fields) passed.drop_trailers();
+            if (options_.underscores) passed.keep_underscores();
             c.body(body::relay(req.body()), "");
         }
         c.fields(std::move(out));

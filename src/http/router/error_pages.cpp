@@ -1,4 +1,5 @@
 #include "http/error_style.hpp"
+#include "http/exchange/content_fields.hpp"
 #include "http/exchange/failure.hpp"
 #include "http/router/router_state.hpp"
 
@@ -11,7 +12,14 @@ const handler* missing_page(const route_table& table, const request& req, const 
     return table.page_for(out.status(), req.path());
 }
 
+/// The fields about the content that is replaced are not about the page.
 void put_page(response& out, response page) {
+    const bool is_of_range = out.status() == status::range_not_satisfiable;
+    drop_content_fields(out.fields(),
+                        is_of_range ? std::optional(field_id::content_range) : std::nullopt);
+    for (const char* const name : {"ETag", "Last-Modified", "Accept-Ranges", "Trailer"}) {
+        out.fields().remove(name);
+    }
     for (const field& f : page.fields()) out.fields().remove(f.name);
     for (const field& f : page.fields()) out.fields().add(f.name, f.value);
     out.set_body(std::move(page.body()), page.default_type());

@@ -54,6 +54,15 @@ char* write_start(char* out, status code, const shard::head_start& start) noexce
     return out + start.date_line;
 }
 
+/// The protocols that another server speaks, whose response a handler returns, are not ours (RFC
+/// 9110 section 7.8). A 426 must name those that it wants.
+void drop_received_upgrade(response& r) noexcept {
+    const bool is_received = r.extension()->info() != nullptr;
+    const bool names_them =
+        r.status() == status::switching_protocols || r.status() == status::upgrade_required;
+    if (is_received && !names_them) r.fields().remove("Upgrade");
+}
+
 /// Looks at the value in place: a call here costs every response its registers.
 bool is_close(std::string_view value) noexcept {
     constexpr std::string_view word = "close";
@@ -146,6 +155,8 @@ buffer& h1_connection::output() {
 void h1_connection::write_head(h1_exchange& e, std::optional<std::uint64_t> length, bool chunked) {
     decide_ending(e);
     e.begun = true;
+    if (e.res.extension() != nullptr) [[unlikely]]
+        drop_received_upgrade(e.res);
     if (e.res.status() == status::reset_content) {
         chunked = false;
         length = 0;

@@ -154,6 +154,47 @@ TEST(a_range, applies_when_if_range_holds) {
     EXPECT_EQ(get(weak, "bytes=0-0").status(), 206);
 }
 
+TEST(a_range, is_of_the_version_that_the_preconditions_name) {
+    const auto with = [](const char* fields) { return get(text(), "bytes=0-9", fields); };
+    EXPECT_EQ(with("If-Match: \"v1\"\r\n").status(), 206);
+    EXPECT_EQ(with("If-Match: \"v0\"\r\n").status(), 412);
+    EXPECT_EQ(with("If-Match: \"v0\"\r\n").header("Content-Range"), "-");
+    EXPECT_EQ(with("If-Unmodified-Since: Wed, 31 Dec 1969 23:59:59 GMT\r\n").status(), 412);
+    EXPECT_EQ(with("If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n").status(), 206);
+    const auto known = with("If-None-Match: \"v1\"\r\n");
+    EXPECT_EQ(known.status(), 304);
+    EXPECT_EQ(known.header("ETag"), "\"v1\"");
+    EXPECT_EQ(known.body, "");
+    EXPECT_EQ(with("If-None-Match: \"v0\"\r\n").status(), 206);
+    // Without validators there is nothing to compare, but that If-Match wants one.
+    const auto plain = with_ranges([](http::request&) { return http::response("text"); });
+    EXPECT_EQ(
+        get(plain, "bytes=0-1", "If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n").status(),
+        206);
+    EXPECT_EQ(
+        get(plain, "bytes=0-1", "If-Unmodified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n").status(),
+        206);
+    EXPECT_EQ(get(plain, "bytes=0-1", "If-Match: \"v1\"\r\n").status(), 412);
+}
+
+// A page of another origin sees nothing of a response without its fields.
+TEST(a_range, that_does_not_exist_keeps_the_fields_of_middleware) {
+    const auto h = with_ranges([](http::request&) {
+        return tagged(100)
+            .set("Access-Control-Allow-Origin", "*")
+            .set("Cache-Control", "max-age=9");
+    });
+    for (const auto& [range, fields, status] :
+         {std::tuple("bytes=100-", "", 416),
+          std::tuple("bytes=0-1", "If-Match: \"v0\"\r\n", 412)}) {
+        const auto a = get(h, range, fields);
+        EXPECT_EQ(a.status(), status);
+        EXPECT_EQ(a.header("Access-Control-Allow-Origin"), "*");
+        EXPECT_EQ(a.header("Cache-Control"), "-");
+        EXPECT_EQ(a.header("ETag"), "-");
+    }
+}
+
 TEST(several_ranges, of_a_body_in_memory_are_multipart) {
     const std::string all = text_of(10'000);
     const auto a = get(text(), "bytes=0-9, 5000-5009, -1");

@@ -28,7 +28,9 @@ struct cors_options {
 
 /// Middleware that lets pages of other origins read responses (CORS, Fetch standard section 3.2).
 /// It responds to preflight requests at every path, known or not, with 204, or with 403 where the
-/// origin has no permission. All responses vary by Origin, unless every origin may read them.
+/// origin has no permission. All responses vary by Origin, unless every origin may read them. It
+/// decides alone: the permission of a handler, of another `cors` inside or of an upstream is
+/// removed.
 /// Throws `exception` (invalid_argument) naming an origin, method or field that is malformed.
 class cors {
 public:

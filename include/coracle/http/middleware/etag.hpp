@@ -19,7 +19,7 @@ struct etag_options {
 /// If-Unmodified-Since fails. ETags that the
 /// handler sets are left as they are, weak ones too. The handler runs in any case: it saves bytes,
 /// not work. Responses with "Cache-Control: no-store" are left alone. It belongs inside of
-/// `compress` and `cors`.
+/// `compress`, `cors` and `ranges`.
 class etag {
 public:
     explicit etag(etag_options options = {});

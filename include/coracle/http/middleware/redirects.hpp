@@ -56,7 +56,8 @@ private:
 /// Middleware that has a request handled as if it were for another path; the client learns nothing
 /// of it. The first rule that matches counts, once. It stands around a router, since it chooses the
 /// route: `http::serve(http::wrap(http::rewrite("/v1/{*rest}", "/{rest}"), routes))`.
-/// `request::path` is the new one, `request::target` stays what the client sent. Throws `exception`
+/// `request::path` is the new one, `request::target` stays what the client sent, and `forward_to`
+/// sends that on. Throws `exception`
 /// (invalid_argument) naming a rule that is malformed, leads to another host, or has a query.
 class rewrite {
 public:

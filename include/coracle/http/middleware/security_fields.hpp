@@ -25,7 +25,8 @@ struct security_field_options {
 };
 
 /// Middleware that adds the fields by which browsers protect a page, to each response that does
-/// not have them. (`https_only` has Strict-Transport-Security.) Throws `exception`
+/// not have them, but a 304: there they would replace those of the page that a client has.
+/// (`https_only` has Strict-Transport-Security.) Throws `exception`
 /// (invalid_argument) when a value cannot be that of a field.
 class security_fields {
 public:

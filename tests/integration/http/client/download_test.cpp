@@ -316,7 +316,16 @@ TEST_F(client_downloads, mix_nothing_when_the_server_does_not_say_what_it_is_of)
                 HasSubstr("If-Range: Sun, 06 Nov 1994 08:49:36 GMT\r\n"));
 }
 
-TEST_F(client_downloads, mix_nothing_with_what_was_decoded) {
+// Its checksum is that of the bytes that the server has.
+TEST_F(client_downloads, keep_what_comes_coded_though_none_was_asked_for) {
+    const std::string coded = encoded(http::content_coding::gzip, content);
+    const scripted_peer server({script().read_head().send(
+        head("200 OK", coded.size(), "ETag: \"v1\"\r\nContent-Encoding: gzip\r\n") + coded)});
+    EXPECT_TRUE(download(server.url()));
+    EXPECT_EQ(saved(), coded);
+}
+
+TEST_F(client_downloads, mix_nothing_with_what_is_coded) {
     const std::string coded = encoded(http::content_coding::gzip, content);
     const scripted_peer server(
         {script()

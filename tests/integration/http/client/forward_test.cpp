@@ -248,6 +248,29 @@ TEST(responses_of_clients, are_passed_on_as_what_they_are) {
     EXPECT_EQ(r.header("Content-Encoding"), "");
 }
 
+TEST(responses_of_clients, are_passed_on_without_the_protocols_of_the_other_server) {
+    const scripted_peer behind(script()
+                                   .read_head()
+                                   .send("HTTP/1.1 200 OK\r\nConnection: Upgrade\r\n"
+                                         "Upgrade: h2c\r\nX-End: 2\r\n"
+                                         "Content-Length: 2\r\n\r\nok")
+                                   .again());
+    http::client client;
+    const std::string url = behind.url("");
+    const local_server front([&](http::request&) -> task<http::response> {
+        auto asking = client.get(url);
+        co_return co_await asking;
+    });
+    for (const auto version : {http::version_choice::http_1_1, http::version_choice::http_2}) {
+        http::client asking({.http_version = version});
+        const auto r = asking.get(front.url()).wait();
+        EXPECT_EQ(r.body, "ok");
+        EXPECT_EQ(r.header("Upgrade"), "");
+        EXPECT_EQ(r.header("Connection"), "");
+        EXPECT_EQ(r.header("X-End"), "2");
+    }
+}
+
 TEST(responses_of_clients, to_head_are_passed_on_with_the_length_that_they_came_with) {
     const local_server behind([](http::request& req) {
         if (req.path() == "/text") return http::response("twelve bytes");
@@ -436,7 +459,8 @@ TEST(forwarded_requests, have_no_trailer_in_place_of_a_field) {
     peer.send(
         "POST / HTTP/1.1\r\nHost: h\r\nConnection: close, X-Hop\r\n"
         "Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n"
-        "X-A: 1\r\nX-User: bob\r\nx-a: 2\r\nX-Hop: 1\r\nForwarded: for=6.6.6.6\r\n\r\n");
+        "X-A: 1\r\nX-User: bob\r\nx-a: 2\r\nX-Hop: 1\r\nForwarded: for=6.6.6.6\r\n"
+        "X_User: bob\r\n\r\n");
     EXPECT_TRUE(peer.receive_until("body;x-a=1, 2."));
 }
 
@@ -468,6 +492,27 @@ TEST(forwarded_requests, have_the_fields_that_are_set_for_the_upstream_whatever_
         "POST /ann HTTP/1.1\r\nHost: h\r\nConnection: close, X-User, X-By\r\nX-User: root\r\n"
         "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Late: root\r\n\r\n");
     EXPECT_TRUE(peer.receive_until("user:/ann;by:;later:;for:."));
+}
+
+// Programs that make variables of fields would take them for those with a "-".
+TEST(forwarded_requests, have_no_field_with_an_underscore_unless_it_is_asked_for) {
+    const local_server behind([](http::request& req) {
+        std::string told;
+        for (const http::field& f : req.fields()) {
+            if (f.name.contains('_')) told.append(f.name).append("=").append(f.value);
+        }
+        return http::response(told + '.');
+    });
+    http::client client;
+    http::router routes;
+    routes.get("/", http::forward_to(client, behind.url()));
+    routes.get("/all", http::forward_to(client, behind.url(), {.underscores = true}));
+    const local_server front(std::move(routes));
+    const auto told = [&](const char* path) {
+        return client.get(front.url(path)).header("X_Forwarded_For", "6.6.6.6").wait().body;
+    };
+    EXPECT_EQ(told("/"), ".");
+    EXPECT_EQ(told("/all"), "X_Forwarded_For=6.6.6.6.");
 }
 
 TEST(forwarded_requests, fail_with_what_changes_their_fields) {

@@ -97,6 +97,14 @@ TEST(etag, responds_with_304_to_who_has_it) {
     EXPECT_EQ(ask(dated, "GET", {{"If-Modified-Since", date}})->status(), 304);
 }
 
+TEST(etag, leaves_the_fields_of_middleware_in_a_412) {
+    const http::handler h = http::etag()(page("a", {{"Access-Control-Allow-Origin", "*"}}));
+    const auto a = ask(h, "GET", {{"If-Match", "\"x\""}});
+    EXPECT_EQ(a->status(), 412);
+    EXPECT_EQ(a->header("Access-Control-Allow-Origin"), "*");
+    EXPECT_EQ(a->header("ETag"), "");
+}
+
 // Caches put the fields of a 304 in place of those that they have.
 TEST(etag, leaves_the_policy_of_a_page_in_a_304) {
     const http::handler h = http::etag()(page("a", {{"Content-Security-Policy", "sandbox"},

@@ -46,6 +46,24 @@ TEST(cors, lets_the_origins_of_its_list_read_responses) {
     EXPECT_EQ(origin_of({}, ours), "");
 }
 
+// One that it stands around, such as another server, permits nothing.
+TEST(cors, decides_alone_who_may_read) {
+    const http::handler inner = [](http::request& req) {
+        return http::response("x")
+            .set("Access-Control-Allow-Origin", req.header("Origin"))
+            .set("Access-Control-Allow-Credentials", "true");
+    };
+    const http::handler h = http::cors(only_ours())(inner);
+    asked other("GET", {{"Origin", "https://evil.test"}});
+    run_virtually([&] { return other.by(h); });
+    EXPECT_EQ(other.header("Access-Control-Allow-Origin"), "");
+    EXPECT_EQ(other.header("Access-Control-Allow-Credentials"), "");
+    asked mine("GET", {{"Origin", ours}});
+    run_virtually([&] { return mine.by(h); });
+    EXPECT_EQ(mine.header("Access-Control-Allow-Origin"), ours);
+    EXPECT_EQ(mine.header("Access-Control-Allow-Credentials"), "");
+}
+
 TEST(cors, responses_vary_by_origin_unless_all_may_read_them) {
     http::cors_options all;
     all.origins = {"*"};

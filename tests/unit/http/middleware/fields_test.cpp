@@ -41,6 +41,18 @@ TEST(security_fields, are_added_where_the_handler_set_none) {
     EXPECT_EQ(refusal_of([&] { http::security_fields{bad}; }), "Referrer-Policy");
 }
 
+// A cache would put them in place of those that the page came with (RFC 9111 section 4.3.4).
+TEST(security_fields, are_not_added_to_a_304) {
+    const http::handler known = [](http::request&) {
+        return http::response(http::status::not_modified);
+    };
+    asked a("GET");
+    const http::handler h = http::security_fields()(known);
+    run_virtually([&] { return a.by(h); });
+    EXPECT_EQ(a.header("Content-Security-Policy"), "");
+    EXPECT_EQ(a.header("X-Frame-Options"), "");
+}
+
 TEST(request_id, names_each_request) {
     std::set<std::string> seen;
     std::string inside;

@@ -1,3 +1,4 @@
+#include "support/simulated_response.hpp"
 #include "support/temporary_directory.hpp"
 #include "unit/http/router/asking.hpp"
 
@@ -48,6 +49,36 @@ TEST(error_pages, are_made_for_responses_without_a_body) {
     EXPECT_EQ(o.status, 405);
     EXPECT_EQ(o.body, "another method");
     EXPECT_EQ(o.allow, "GET, HEAD, OPTIONS");
+}
+
+TEST(error_pages, have_no_fields_of_the_content_that_they_replace) {
+    router r;
+    const auto page = [](request&) { return http::html("<p>no"); };
+    r.error_page(http::status::not_found, page);
+    r.error_page(http::status::range_not_satisfiable, page);
+    const auto with_fields = [](http::status code) {
+        return [code](request&) {
+            return response(code)
+                .set("Content-Type", "application/json")
+                .set("Content-Encoding", "gzip")
+                .set("Content-Range", "bytes */9")
+                .set("ETag", "\"x\"")
+                .set("X-Kept", "1");
+        };
+    };
+    r.get("/none", with_fields(http::status::not_found));
+    r.get("/range", with_fields(http::status::range_not_satisfiable));
+    const handler h = r;
+    for (const std::string path : {"/none", "/range"}) {
+        const auto a =
+            response_of(h, "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        EXPECT_EQ(a.body, "<p>no");
+        EXPECT_EQ(a.header("Content-Type"), "text/html; charset=utf-8");
+        EXPECT_EQ(a.header("Content-Encoding"), "-");
+        EXPECT_EQ(a.header("ETag"), "-");
+        EXPECT_EQ(a.header("X-Kept"), "1");
+        EXPECT_EQ(a.header("Content-Range"), path == "/range" ? "bytes */9" : "-");
+    }
 }
 
 TEST(error_pages, of_a_mounted_router_are_those_beneath_its_prefix) {
