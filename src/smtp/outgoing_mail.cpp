@@ -236,6 +236,9 @@ std::expected<void, error> outgoing_mail::lay_out(const mail_form& form, loop& o
     rewind();
     if (is_utf8_ && !form.utf8) return std::unexpected(error(errc::needs_smtputf8, "message"));
     if (state_->raw != nullptr) return lay_out_raw();
+    // A server on the way that takes 7bit alone would recode it, and break the signatures (RFC 6376
+    // section 5.3).
+    if (has_signers()) form_.abilities = {};
     const auto charset = is_utf8_ ? mime::header_charset::utf8 : mime::header_charset::ascii;
     auto header = write_header(*state_, charset);
     if (!header) return std::unexpected(std::move(header).error());

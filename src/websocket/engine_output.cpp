@@ -145,7 +145,11 @@ void engine::put_fragment(outgoing& what, std::string_view bytes, bool last) {
         put_compressed(h, bytes, last || written);
     else if (what.given == nullptr || !last || mid_message_ || !put_given(h, *what.given))
         put_frame(h, bytes);
-    if (!is_compressing_ || last || written) mid_message_ = !last;
+    // The compressor may have given nothing yet: then the next frame is the first one.
+    if (last)
+        mid_message_ = false;
+    else if (!is_compressing_)
+        mid_message_ = true;
     if (!last) return;
     in_message_ = false;
     end_deflate();

@@ -105,7 +105,8 @@ struct client_options {
     /// Domains of one mail that a client of "mx:" delivers to at a time. Default 10.
     unsigned mx_domains = 10;
     delivery_reports reports = {};
-    /// Every server on the way uses TLS, or the mail comes back (RFC 8689). Default no.
+    /// Every server on the way uses TLS, or the mail comes back (RFC 8689). Fails where the first
+    /// one does not offer that, or its certificate is not verified. Default no.
     bool require_tls = false;
 
     /// Commands are sent without waiting for each reply, those of a mail that waits for a

@@ -1,6 +1,7 @@
 #include "smtp/client/core.hpp"
 
 #include "base/ascii.hpp"
+#include "net/resolver/name.hpp"
 
 #include <coracle/mime/address.hpp>
 #include <coracle/smtp/client_settings.hpp>
@@ -137,6 +138,7 @@ std::expected<std::shared_ptr<const route>, error> client_core::route_to(const s
     server_address to;
     to.host = host;
     to.port = server_->port;
+    to.is_absolute = !net::detail::numeric_address(host);
     return find_route(to, o, most_mx_routes);
 }
 

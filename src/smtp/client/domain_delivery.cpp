@@ -52,7 +52,9 @@ bool another_host_may_help(const error& why) noexcept {
     if (f == nullptr) return true;
     // A host that lets nobody in says nothing of the mail (RFC 5321 section 3.1), nor does one that
     // has no TLS.
-    return !f->reply().permanent() || f->command() == "greeting" || f->command() == "STARTTLS";
+    const std::string_view asked = f->command();
+    return !f->reply().permanent() || asked == "greeting" || asked == "STARTTLS" ||
+           asked.starts_with("EHLO ") || asked.starts_with("HELO ");
 }
 
 bool is_about_certificate(const error& why) noexcept {

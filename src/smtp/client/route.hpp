@@ -21,6 +21,9 @@ struct server_address {
     protocol kind = protocol::smtp;
     std::string host = {};
     std::uint16_t port = 0;
+    /// The name is a whole one, as MX records have them: no search domains (RFC 5321 section
+    /// 2.3.5).
+    bool is_absolute = false;
     std::string user = {};
     secret password = {};
 

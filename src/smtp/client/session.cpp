@@ -66,7 +66,10 @@ public:
         if (!greeted) co_return std::unexpected(std::move(greeted).error());
         auto secured = co_await upgrade();
         if (!secured) co_return std::unexpected(std::move(secured).error());
-        if (options().require_tls && !(connection_->secured() && connection_->can->require_tls)) {
+        // RFC 8689 section 4.2.1: it has to be known who the server is.
+        const tls::session_info* const secure = connection_->secured();
+        const bool is_verified = secure != nullptr && secure->verified();
+        if (options().require_tls && !(is_verified && connection_->can->require_tls)) {
             co_return std::unexpected(reply_error(errc::requiretls_unavailable, "EHLO", {}, false));
         }
         auto known = co_await authenticate();
@@ -82,7 +85,10 @@ private:
         connect::timings parts;
         connect::options how = route_.connecting();
         how.record(&parts);
-        auto connecting = connect::to(names_, to().host, to().port, how);
+        std::string name = to().host;
+        // A proxy that gets the name has no search domains of ours.
+        if (to().is_absolute && how.proxy() == nullptr) name += '.';
+        auto connecting = connect::to(names_, name, to().port, how);
         auto stream = co_await as_result(connecting);
         reached_ = parts.reached;
         if (!stream) co_return std::unexpected(std::move(stream).error());

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -114,6 +115,29 @@ TEST(smtp_dkim, is_for_mails_with_a_sender_alone) {
     EXPECT_EQ(sink.count(), 0U);
     o.domain = "x.org.";
     EXPECT_THROW(smtp::dkim_signer{o}, exception);
+}
+
+// Whatever the first server takes: the next may have to recode it.
+TEST(smtp_dkim, is_of_mails_that_no_server_has_to_recode) {
+    const temporary_directory folder;
+    smtp::dkim_options o;
+    o.domain = "x.org";
+    o.selector = "s1";
+    o.key = secret(signing_key(folder, "ed25519").path);
+    smtp_sink sink;
+    smtp::client_options plain;
+    plain.proxy_from_environment = false;
+    smtp::client mail(sink.url(), plain);
+    for (const bool is_signed : {true, false}) {
+        smtp::message m;
+        m.from("ada@x.org").to("b@y.org").text("caf\xc3\xa9\n").attach("a.bin", "\xff\x01");
+        if (is_signed) m.dkim(smtp::dkim_signer(o));
+        mail.send(m).wait();
+        const sink_message kept = sink.message(is_signed ? 1 : 2);
+        const auto is_seven_bit = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+        EXPECT_EQ(std::ranges::all_of(kept.text, is_seven_bit), is_signed);
+        EXPECT_EQ(kept.parameters.find("BODY=") == std::string::npos, is_signed);
+    }
 }
 
 TEST(smtp_dkim, holds_in_each_canonical_form) {

@@ -81,6 +81,33 @@ TEST_P(smtp_mx_loopback, finds_hosts_by_a_name_server) {
     EXPECT_EQ(names.asked("boats.test", dns_mx), 1u) << "the second mail asks nobody";
 }
 
+// They would lead to a host that nobody has named.
+TEST_P(smtp_mx_loopback, looks_for_no_host_in_search_domains) {
+    smtp_sink elsewhere;
+    dns_server names([](const dns_query& q) -> std::vector<std::string> {
+        dns_reply r(q);
+        if (q.type == dns_mx && q.name == "boats.test") r.mx(q.name, 10, "mx.boats.test");
+        if (q.type == dns_a && q.name.ends_with(".corp.test")) r.a(q.name, "127.0.0.1");
+        return {r};
+    });
+    for (const unsigned dots : {1U, 5U}) {
+        smtp::pool_options pool = asking(names);
+        pool.resolver.search = {"corp.test"};
+        pool.resolver.dots = dots;
+        run([&]() -> task<> {
+            smtp::client mail("mx:" + std::to_string(elsewhere.port()), plain_options(), pool);
+            for (const char* recipient : {"a@boats.test", "a@plain.test"}) {
+                const smtp::message m = to(recipient);
+                auto sending = mail.send(m);
+                const auto r = co_await as_result(sending);
+                EXPECT_FALSE(r) << recipient;
+            }
+        });
+    }
+    EXPECT_EQ(elsewhere.connections(), 0u);
+    EXPECT_EQ(names.asked("mx.boats.test.corp.test", dns_a), 0u);
+}
+
 TEST_P(smtp_mx_loopback, falls_back_to_a_domain_that_has_addresses_of_ipv6_alone) {
     smtp_sink_options so;
     so.listen = "[::1]:0";

@@ -197,6 +197,7 @@ TEST(smtp_mx, goes_on_to_the_next_host_after_a_failure_for_now) {
         {.command = "greeting", .what = sink_rule::action::close},
         {.command = "greeting", .text = "what is this"},
         {.command = "EHLO", .text = "451 4.3.0 later"},
+        {.command = "HELO", .text = "550 5.7.1 not you"},
         {.command = "STARTTLS", .text = "554 5.7.0 not today"},
         {.command = "MAIL", .text = "451 4.3.0 later"},
         {.command = "RCPT", .text = "451 4.7.1 greylisted"},
@@ -212,7 +213,9 @@ TEST(smtp_mx, goes_on_to_the_next_host_after_a_failure_for_now) {
         w.options.starttls =
             rule.command == "STARTTLS" ? smtp::starttls::required : smtp::starttls::off;
         w.options.insecure = true;
-        w.host("a.example", o).misbehave(rule);
+        smtp_sink& a = w.host("a.example", o);
+        a.misbehave(rule);
+        if (rule.command == "HELO") a.misbehave({.command = "EHLO", .text = rule.text});
         w.host("b.example", with_certificate(ca, "b.example"));
         w.mail_of("boats.example", {{10, "a.example"}, {20, "b.example"}});
         const auto r = w.send(to("bob@boats.example"));

@@ -143,6 +143,15 @@ TEST(smtp_refusals, never_go_on_without_tls_where_it_is_required) {
     ASSERT_FALSE(r);
     EXPECT_EQ(r.error(), make_error_code(smtp::errc::requiretls_unavailable));
     EXPECT_EQ(sink.count(), 0u);
+    // A server that is not verified cannot promise it.
+    smtp_sink_options so;
+    so.self_signed = true;
+    smtp_sink stranger(so);
+    o.insecure = true;
+    const auto over_tls = send(stranger.url(), o);
+    ASSERT_FALSE(over_tls);
+    EXPECT_EQ(over_tls.error(), make_error_code(smtp::errc::requiretls_unavailable));
+    EXPECT_EQ(stranger.count(), 0u);
 }
 
 TEST(smtp_refusals, refuse_a_certificate_for_somebody_else) {

@@ -121,6 +121,14 @@ TEST(websocket_both_sides, write_compressed_messages_in_pieces) {
             co_await stream.finish();
             auto nothing = co_await ws.stream(message_type::text);
             co_await nothing.finish();
+            // A piece without bytes makes no frame, or the next one would seem to be the second.
+            auto late = co_await ws.stream(message_type::text);
+            co_await late.write("");
+            co_await late.write("late");
+            co_await late.finish();
+            auto never = co_await ws.stream(message_type::text);
+            co_await never.write("");
+            co_await never.finish();
         }
     });
     chat_world w(1, routes);
@@ -134,6 +142,10 @@ TEST(websocket_both_sides, write_compressed_messages_in_pieces) {
             EXPECT_EQ(message ? message->size() : 0, 75U);
             auto empty = co_await ws.receive();
             EXPECT_TRUE(empty && empty->empty());
+            auto late = co_await ws.receive();
+            EXPECT_EQ(late ? late->data() : "none", "late");
+            auto never = co_await ws.receive();
+            EXPECT_TRUE(never && never->empty());
         }
         auto end = co_await ws.receive();
         EXPECT_FALSE(end);
