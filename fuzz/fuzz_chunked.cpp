@@ -1,5 +1,6 @@
 // A chunked body. The first byte of the input says how to cut the rest. Checked: any cut gives the
 // same data, trailers and verdict, and a body that is written again decodes to the same.
+#include "exact_bytes.hpp"
 #include "require.hpp"
 
 #include <coracle/http/h1/chunked_decoder.hpp>
@@ -8,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -51,10 +51,8 @@ outcome decode(std::string_view bytes, std::size_t step, bool lenient,
     chunked_decoder decoder{with, lenient};
     outcome out;
     for (std::size_t at = 0; at < bytes.size() && out.status != chunk_status::end; at += step) {
-        const std::string_view piece = bytes.substr(at, step);
-        const std::unique_ptr<char[]> exact{new char[piece.size()]};
-        std::memcpy(exact.get(), piece.data(), piece.size());
-        feed(decoder, {exact.get(), piece.size()}, out);
+        const exact_bytes exact(bytes.substr(at, step));
+        feed(decoder, exact.view(), out);
         if (out.status == chunk_status::error) {
             out.consumed = 0;  // where in its piece an error stands is not told
             return out;

@@ -1,13 +1,12 @@
 // Responses of a name server. The first byte of the input says which records were asked for, how
 // many are taken, and where a second reading is cut. Checked: the records are of the kind, as many
 // as may be, and none beside a failure; a message that is cut gives no more of them.
+#include "exact_bytes.hpp"
 #include "net/resolver/message.hpp"
 #include "require.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <string_view>
 
 using namespace coracle::net::detail;
@@ -21,10 +20,8 @@ std::size_t count_of(const records& r) {
 }
 
 std::size_t read(std::string_view message, record_kind wanted, std::size_t most) {
-    // Nothing readable behind it.
-    const std::unique_ptr<char[]> exact(new char[message.size()]);
-    std::memcpy(exact.get(), message.data(), message.size());
-    const dns_response r = read_response({exact.get(), message.size()}, asked, wanted, most);
+    const exact_bytes exact(message);
+    const dns_response r = read_response(exact.view(), asked, wanted, most);
     const std::size_t count = count_of(r.found);
     require(count <= most);
     require((count == 0) == static_cast<bool>(r.failure));

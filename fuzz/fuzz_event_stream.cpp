@@ -1,6 +1,7 @@
 // A stream of server-sent events. The first byte of the input says how to cut the rest. Checked:
 // any cut gives the same events and meets the same limit, and an event that is sent is received as
 // it was.
+#include "exact_bytes.hpp"
 #include "require.hpp"
 
 #include <coracle/http/event.hpp>
@@ -8,8 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,10 +29,8 @@ outcome read(std::string_view bytes, std::size_t step, const event_limits& with)
     event_parser parser(with);
     outcome out;
     for (; !bytes.empty(); bytes.remove_prefix(std::min(step, bytes.size()))) {
-        const std::string_view piece = bytes.substr(0, step);
-        const std::unique_ptr<char[]> exact(new char[piece.size()]);
-        std::memcpy(exact.get(), piece.data(), piece.size());
-        std::string_view in(exact.get(), piece.size());
+        const exact_bytes exact(bytes.substr(0, step));
+        std::string_view in = exact.view();
         for (;;) {
             const event_parser::result r = parser.parse(in);
             require(r.consumed <= in.size());

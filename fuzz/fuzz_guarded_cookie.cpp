@@ -24,7 +24,7 @@ void check(std::string_view text) {
     require(cookie.open(made) == value);
     require(!Cookie("other", {secret(key)}).open(made));
     require(!Cookie("theme", {secret(std::string(32, 'x'))}).open(made));
-    // Every place of it, one after the other.
+    // One character is another, at a place that the input chooses.
     const std::size_t at = text.empty() ? 0 : static_cast<unsigned char>(text[0]) % made.size();
     made[at] = made[at] == 'A' ? 'B' : 'A';
     require(!cookie.open(made));

@@ -1,5 +1,6 @@
 // A text that comes in pieces. The first byte of the input says how to cut the rest. Checked: any
 // cut gives the lines that a plain search does, and meets the limit at the same one.
+#include "exact_bytes.hpp"
 #include "require.hpp"
 
 #include <coracle/http/line_splitter.hpp>
@@ -7,8 +8,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,10 +45,8 @@ outcome split(std::string_view text, std::size_t step) {
     line_splitter splitter(limit);
     outcome out;
     for (; !text.empty(); text.remove_prefix(std::min(step, text.size()))) {
-        const std::string_view piece = text.substr(0, step);
-        const std::unique_ptr<char[]> exact(new char[piece.size()]);
-        std::memcpy(exact.get(), piece.data(), piece.size());
-        std::string_view in(exact.get(), piece.size());
+        const exact_bytes exact(text.substr(0, step));
+        std::string_view in = exact.view();
         for (;;) {
             const line_splitter::result r = splitter.parse(in);
             require(r.consumed <= in.size());

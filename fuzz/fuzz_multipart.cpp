@@ -2,6 +2,7 @@
 // Checked: any cut gives the same parts and verdict, no byte is looked at more than twice, and what
 // was read and is written again reads as the same; what stands in a Content-Disposition or a
 // Content-Type survives as well.
+#include "exact_bytes.hpp"
 #include "require.hpp"
 
 #include <coracle/base/error.hpp>
@@ -12,8 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,10 +70,8 @@ outcome parse(std::string_view bytes, std::size_t step, std::string_view boundar
     outcome out;
     bool more = true;
     for (std::size_t at = 0; more && at < bytes.size(); at += step) {
-        const std::string_view piece = bytes.substr(at, step);
-        const std::unique_ptr<char[]> exact{new char[piece.size()]};
-        std::memcpy(exact.get(), piece.data(), piece.size());
-        more = feed(parser, {exact.get(), piece.size()}, out);
+        const exact_bytes exact(bytes.substr(at, step));
+        more = feed(parser, exact.view(), out);
     }
     out.error = parser.finish();
     require(parser.examined() <= 2 * bytes.size() + 2 * boundary.size() + 8);

@@ -2,13 +2,12 @@
 // same end however the bytes are cut, bounded memory, no byte taken after the end, and an error
 // always has a text.
 #include "connect/dialogue.hpp"
+#include "exact_bytes.hpp"
 #include "require.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -32,10 +31,8 @@ outcome talk(const proxy& p, std::string_view bytes, std::size_t size) {
         d.sent();
         if (taken == bytes.size()) break;
         const std::size_t n = std::min(size, bytes.size() - taken);
-        // Exactly as long as the input, so that a read beyond it is found.
-        const std::unique_ptr<char[]> exact(new char[n]);
-        std::memcpy(exact.get(), bytes.data() + taken, n);
-        const std::size_t used = d.take({exact.get(), n});
+        const exact_bytes exact(bytes.substr(taken, n));
+        const std::size_t used = d.take(exact.view());
         require(used <= n);
         require(used != 0 || d.state() != dialogue::status::talks);
         taken += used;

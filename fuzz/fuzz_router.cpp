@@ -2,6 +2,7 @@
 // that tries every pattern. Checked: both find the same pattern with the same parameters, within
 // the bound of a search, also after patterns were removed, and a copy of the tree from before still
 // finds what it did.
+#include "exact_bytes.hpp"
 #include "http/router/route_tree.hpp"
 #include "http/router/segment_regex.hpp"
 #include "require.hpp"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -205,9 +205,8 @@ std::optional<outcome> find_alone(const std::vector<route>& routes, const arriva
 }
 
 std::optional<outcome> find_in(const route_tree& tree, std::string_view path, std::size_t bound) {
-    const std::unique_ptr<char[]> exact(new char[path.size()]);
-    std::copy(path.begin(), path.end(), exact.get());
-    const std::string_view text(exact.get(), path.size());
+    const exact_bytes exact(path);
+    const std::string_view text = exact.view();
     route_match found;
     const bool hit = tree.match(text, found);
     require(found.visited <= bound);

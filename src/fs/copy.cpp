@@ -236,7 +236,6 @@ task<result> tree_copier::copy_entries() {
 /// Gives what was made the permissions of its originals, and its owner leave to go on: a later copy
 /// leaves directories as they are. Also in a cancelled task; what cannot be had stays as it is.
 task<> tree_copier::leave_directories() {
-    constexpr duration longest = std::chrono::seconds(10);
     const auto leaves = [this]() -> task<> {
         for (; !filled_.empty(); filled_.pop_back()) {
             const filled_directory& d = filled_.back();
@@ -245,7 +244,7 @@ task<> tree_copier::leave_directories() {
             static_cast<void>(co_await as_result(op));
         }
     };
-    static_cast<void>(co_await as_result(shielded(longest, leaves)));
+    static_cast<void>(co_await as_result(shielded(detail::cleanup_limit, leaves)));
 }
 
 std::string above(const std::string& path) {
@@ -294,9 +293,11 @@ task<result> tree_copier::make_root() {
     if (root_.inode == original->inode && root_.device == original->device) {
         co_return std::unexpected(wrong(std::errc::invalid_argument, "copy_tree", to_));
     }
-    // This copy has made nothing in the parent, so the parent need not be finished.
-    if (!made && filled_.size() == 1) filled_.clear();
-    if (!made) filled_.push_back({to_});
+    if (!made) {
+        // This copy has made nothing in the parent, so the parent need not be finished.
+        if (filled_.size() == 1) filled_.clear();
+        filled_.push_back({to_});
+    }
     ++report_.directories;
     co_return {};
 }
@@ -322,12 +323,11 @@ task<result> tree_copier::copy_entry(const entry& e) {
 /// Makes a directory in place of a link. Cancelled amid it, it goes on: else neither would be
 /// there.
 task<result> tree_copier::put_in_place_of_link(const std::string& to) {
-    constexpr duration longest = std::chrono::seconds(10);
     const auto replaces = [&to]() -> task<> {
         co_await remove(to);
         co_await make_directory(to, 0700);
     };
-    co_return co_await as_result(shielded(longest, replaces));
+    co_return co_await as_result(shielded(detail::cleanup_limit, replaces));
 }
 
 task<result> tree_copier::copy_directory(const entry& e, std::string to) {

@@ -75,9 +75,8 @@ task<std::expected<std::string, error>> replaceable(std::string path) {
 }
 
 task<> remove_temporary(std::string name) {
-    constexpr duration longest = std::chrono::seconds(10);
     const auto removes = [&] { return remove(name); };
-    static_cast<void>(co_await as_result(shielded(longest, removes)));
+    static_cast<void>(co_await as_result(shielded(cleanup_limit, removes)));
 }
 
 replacement::~replacement() {

@@ -2,7 +2,9 @@
 
 #include <coracle/fs/file.hpp>
 #include <coracle/fs/names.hpp>
+#include <coracle/runtime/clock.hpp>
 
+#include <chrono>
 #include <string>
 
 namespace coracle::fs::detail {
@@ -47,6 +49,9 @@ task<std::expected<std::string, error>> follow_links(std::string path);
 /// `operation_not_supported` where that would put a file in the place of a device, a FIFO, a socket
 /// or a directory.
 task<std::expected<std::string, error>> replaceable(std::string path);
+
+/// The time that work has which goes on in a cancelled task, so that nothing is left half done.
+inline constexpr duration cleanup_limit = std::chrono::seconds(10);
 
 /// Removes a file that is of no use, also in a cancelled task.
 task<> remove_temporary(std::string name);

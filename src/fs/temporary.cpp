@@ -17,13 +17,12 @@ namespace {
 
 using result = std::expected<void, error>;
 
-constexpr duration removal_limit = std::chrono::seconds(10);
 constexpr int most_tries = 8;
 
 /// Removes the file of an object that is destroyed before it was removed.
 task<> clean_up(std::string path) {
     const auto removes = [&] { return remove_all(path); };
-    auto done = co_await as_result(shielded(removal_limit, removes));
+    auto done = co_await as_result(shielded(detail::cleanup_limit, removes));
     if (done) co_return;
     loop::current()->log().write(log_layer::runtime, log_level::warning, done.error().message());
 }

@@ -3,6 +3,7 @@
 #include "http/encoding_writer.hpp"
 #include "http/error_style.hpp"
 #include "http/file_reader.hpp"
+#include "http/message/digest_fields.hpp"
 
 #include <coracle/http/compress.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -38,7 +39,8 @@ bool has_content(status code) noexcept {
 bool is_fixed(const fields& all) noexcept {
     return all.contains(field_id::content_encoding) || all.contains(field_id::content_range) ||
            all.has_token(field_id::cache_control, "no-transform") ||
-           all.contains("Content-Digest") || all.contains("Repr-Digest") || all.contains("Digest");
+           std::ranges::any_of(detail::digest_fields,
+                               [&all](std::string_view name) { return all.contains(name); });
 }
 
 void add_vary(fields& all) {

@@ -1,5 +1,6 @@
 #include "base/ascii.hpp"
 #include "http/decoding_source.hpp"
+#include "http/message/digest_fields.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/http/compress.hpp>
@@ -61,12 +62,7 @@ void decode_body(request& req, const std::vector<content_coding>& codings,
         body = received_body(decoders->all.back().get());
     }
     req.set_body(body);
-    req.fields().remove("Content-Encoding");
-    req.fields().remove("Content-Length");
-    // They are of the bytes as they were sent (RFC 9530 sections 2 and 3).
-    for (const char* const digest : {"Content-Digest", "Repr-Digest", "Digest"}) {
-        req.fields().remove(digest);
-    }
+    detail::drop_coding_fields(req.fields());
 }
 
 /// The codings of a request in the order in which they were applied; false when one is not

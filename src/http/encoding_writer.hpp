@@ -1,7 +1,7 @@
 #pragma once
 
 #include "coding/encoder_pool.hpp"
-#include "http/message/token.hpp"
+#include "http/message/digest_fields.hpp"
 
 #include <coracle/http/body.hpp>
 #include <coracle/http/coding.hpp>
@@ -24,11 +24,8 @@ private:
     task<std::expected<void, error>> write_piece(std::string_view piece) override;
     task<std::expected<void, error>> send_head() override;
     void add_trailer(std::string_view name, std::string_view value) override {
-        // It is of the bytes as they were written (RFC 9530).
-        for (const std::string_view digest : {"content-digest", "repr-digest", "digest"}) {
-            if (equal_ignoring_case(name, digest)) return;
-        }
-        out_->set_trailer(name, value);
+        // A digest is of the bytes as they were written.
+        if (!is_digest_field(name)) out_->set_trailer(name, value);
     }
 
     body_writer* out_;

@@ -1,11 +1,10 @@
 #include "http/message/ranges.hpp"
 
 #include "http/error_style.hpp"
-#include "http/exchange/content_fields.hpp"
+#include "http/exchange/preconditions.hpp"
 #include "http/exchange/replace_response.hpp"
 #include "http/file_reader.hpp"
 #include "http/files/conditional.hpp"
-#include "http/message/date.hpp"
 
 #include <coracle/http/ranges.hpp>
 #include <coracle/runtime/loop.hpp>
@@ -17,16 +16,8 @@ using detail::content_range;
 using detail::range_plan;
 
 bool if_range_holds(const request& req, const response& whole) noexcept {
-    if (!req.fields().contains(field_id::if_range)) return true;
-    detail::validators current;
-    const std::string_view tag = whole.fields().get(field_id::etag);
-    if (tag.starts_with('"')) current.tag = tag;  // a weak one never holds
-    const auto modified = parse_http_date(whole.fields().get(field_id::last_modified));
-    loop* const l = loop::current();
-    if (modified && l != nullptr) {
-        current.last_modified = modified;
-        current.now = l->unix_time();
-    }
+    detail::validators current = detail::validators_of(whole.fields());
+    if (loop* const l = loop::current(); l != nullptr) current.now = l->unix_time();
     return detail::if_range_holds(req.fields(), current);
 }
 
@@ -172,14 +163,7 @@ void apply_ranges(response& r, const request& req) {
     // RFC 9110 section 14.2: Range means nothing to methods other than GET.
     if (!get || !req.fields().contains(field_id::range)) return;
     // A part is of no use to who has the whole, or has a part of another version.
-    const auto holds =
-        detail::check_preconditions(req.method(), req.fields(), detail::validators_of(r.fields()));
-    if (holds == detail::precondition::not_modified) return detail::become_not_modified(r);
-    if (holds == detail::precondition::failed) {
-        detail::replace_response(r, detail::error_response(req, status::precondition_failed));
-        return;
-    }
-    if (!if_range_holds(req, r)) return;
+    if (!detail::meets_preconditions(req, r) || !if_range_holds(req, r)) return;
     const std::uint64_t size = *r.body().size();
     const range_plan plan = detail::requested_ranges(req.fields(), size);
     if (plan.what == range_plan::result::whole) return;

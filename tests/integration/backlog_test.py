@@ -63,6 +63,18 @@ def test_what_stands_in_the_backlog_is_served():
     check(any(backlog_is_served() for _ in range(10)), "the machine is too busy")
 
 
+def drain_serves(server, waiting):
+    """Asks by connections that wait at a paused server, which drains then."""
+    for s in waiting:
+        s.sendall(b"GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
+    server.signal(signal.SIGTERM)
+    server.signal(signal.SIGCONT)
+    for number, s in enumerate(waiting):
+        told = read_to_end(s)
+        check(told.startswith(b"HTTP/1.1 200 "), f"connection {number} got {told!r}")
+        s.close()
+
+
 def test_a_unix_socket_serves_what_waits_and_refuses_the_rest():
     folder = tempfile.mkdtemp(prefix="coracle-test-")
     at = os.path.join(folder, "socket")
@@ -77,14 +89,7 @@ def test_a_unix_socket_serves_what_waits_and_refuses_the_rest():
                     before=("serve",)) as server:
             pause(server)
             waiting = [connect() for _ in range(WAITING)]
-            for s in waiting:
-                s.sendall(b"GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
-            server.signal(signal.SIGTERM)
-            server.signal(signal.SIGCONT)
-            for number, s in enumerate(waiting):
-                told = read_to_end(s)
-                check(told.startswith(b"HTTP/1.1 200 "), f"connection {number} got {told!r}")
-                s.close()
+            drain_serves(server, waiting)
             check(server.wait(20) == 0, "the exit code")
             try:
                 connect()
@@ -112,14 +117,7 @@ def test_what_waits_is_served_though_another_process_had_the_listeners():
             server.wait_for_error("hand-over failed")
             pause(server)
             waiting = [server.connect() for _ in range(WAITING)]
-            for s in waiting:
-                s.sendall(b"GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
-            server.signal(signal.SIGTERM)
-            server.signal(signal.SIGCONT)
-            for number, s in enumerate(waiting):
-                told = read_to_end(s)
-                check(told.startswith(b"HTTP/1.1 200 "), f"connection {number} got {told!r}")
-                s.close()
+            drain_serves(server, waiting)
     finally:
         shutil.rmtree(folder)
 

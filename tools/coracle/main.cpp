@@ -9,6 +9,7 @@
 #include "serve_options.hpp"
 #include "settings.hpp"
 #include "sink_options.hpp"
+#include "standard_output.hpp"
 #include "ws_options.hpp"
 
 #include <coracle/base/error.hpp>
@@ -75,9 +76,7 @@ public:
 
 /// Returns the exit code of a command that does nothing but print.
 int end_of_output() {
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
-    std::fprintf(stderr, "coracle: standard output cannot be written\n");
-    return 1;
+    return coracle::tool::finish_standard_output() ? 0 : 1;
 }
 
 // Help is no error; of one the first line says what is wrong.

@@ -112,20 +112,14 @@ void add_server_options(CLI::App& serve, serve_settings& settings, serve_texts& 
                   "Show rate, latencies, loops, errors and tasks as a page at\n"
                   "/-/dashboard, to browsers on this machine alone")
         ->group(group);
-    not_empty(serve
-                  .add_option("--handover", settings.handover,
-                              "Take over the listening sockets from the coracle that waits\n"
-                              "at this Unix path, which then ends, and wait there for the\n"
-                              "next one: a restart that loses no request")
-                  ->type_name("PATH")
-                  ->group(group));
-    not_empty(serve
-                  .add_option("--config", texts.config,
-                              "Read a TOML or JSON file whose keys are these options,\n"
-                              "without the dashes: listen = [\":8080\"]. Options on the\n"
-                              "command line count for more. SIGHUP reads it again")
-                  ->type_name("FILE")
-                  ->group(group));
+    not_empty(add_text(serve, group, "--handover", settings.handover, "PATH",
+                       "Take over the listening sockets from the coracle that waits\n"
+                       "at this Unix path, which then ends, and wait there for the\n"
+                       "next one: a restart that loses no request"));
+    not_empty(add_text(serve, group, "--config", texts.config, "FILE",
+                       "Read a TOML or JSON file whose keys are these options,\n"
+                       "without the dashes: listen = [\":8080\"]. Options on the\n"
+                       "command line count for more. SIGHUP reads it again"));
     serve
         .add_flag("--check", settings.checks_only,
                   "Check the options, the file of --config and the files that\n"
@@ -135,35 +129,23 @@ void add_server_options(CLI::App& serve, serve_settings& settings, serve_texts& 
 
 void add_tls_options(CLI::App& serve, serve_settings& settings, serve_texts& texts) {
     constexpr const char* group = "HTTPS";
-    not_empty(as_often_as_wanted(
-                  serve.add_option("--tls-cert", texts.certificates,
-                                   "Serve HTTPS with the certificate, followed by its chain, of\n"
-                                   "a file: PEM, DER or PKCS#12. May be repeated, for several\n"
-                                   "hosts. Reloaded when it changes"))
-                  ->type_name("FILE")
-                  ->group(group));
-    not_empty(as_often_as_wanted(
-                  serve.add_option("--tls-key", texts.keys,
-                                   "The private key; the n-th is for the n-th --tls-cert.\n"
-                                   "Default: it is in the file of the certificate"))
-                  ->type_name("FILE")
-                  ->group(group));
-    not_empty(serve
-                  .add_option("--tls-password-file", texts.password_file,
-                              "A file whose first line is the password of the keys")
-                  ->type_name("FILE")
-                  ->group(group));
+    not_empty(add_list(serve, group, "--tls-cert", texts.certificates, "FILE",
+                       "Serve HTTPS with the certificate, followed by its chain, of\n"
+                       "a file: PEM, DER or PKCS#12. May be repeated, for several\n"
+                       "hosts. Reloaded when it changes"));
+    not_empty(add_list(serve, group, "--tls-key", texts.keys, "FILE",
+                       "The private key; the n-th is for the n-th --tls-cert.\n"
+                       "Default: it is in the file of the certificate"));
+    not_empty(add_text(serve, group, "--tls-password-file", texts.password_file, "FILE",
+                       "A file whose first line is the password of the keys"));
     serve
         .add_flag("--tls-self-signed", settings.self_signed,
                   "Serve HTTPS with a certificate made on the spot, to try it\n"
                   "out: browsers warn of it")
         ->group(group);
-    not_empty(serve
-                  .add_option("--tls-client-ca", settings.client_authorities,
-                              "Refuse clients without a certificate that is signed by one\n"
-                              "of the authorities in FILE (PEM)")
-                  ->type_name("FILE")
-                  ->group(group));
+    not_empty(add_text(serve, group, "--tls-client-ca", settings.client_authorities, "FILE",
+                       "Refuse clients without a certificate that is signed by one\n"
+                       "of the authorities in FILE (PEM)"));
     serve
         .add_flag("--redirect-to-https", settings.https_only,
                   "Redirect plain HTTP to HTTPS, and have browsers use HTTPS\n"
@@ -222,10 +204,8 @@ void add_log_options(CLI::App& serve, serve_texts& texts) {
                   "Write a line for each response to standard output, or append\n"
                   "it to FILE. Default: no log")
         ->group(group);
-    not_empty(
-        serve.add_option("--log-file", texts.log_file, "Append it to FILE, which SIGHUP reopens")
-            ->type_name("FILE")
-            ->group(group));
+    not_empty(add_text(serve, group, "--log-file", texts.log_file, "FILE",
+                       "Append it to FILE, which SIGHUP reopens"));
     serve
         .add_option("--log-format", texts.log_format,
                     "common, combined (with Referer and User-Agent) or json.\n"

@@ -45,35 +45,57 @@ std::string checksum_of(const std::string& text) {
 /// The names of files that are written to.
 class taken_names {
 public:
-    /// Returns true if a file of this name would be one of those, be it only for a while.
-    bool meets(const std::string& given) const {
-        constexpr std::string_view part = ".part";
-        const std::string name = path_of(given);
-        // A device takes any number.
-        if (name.starts_with("/dev/")) return false;
-        return names_.contains(name) || names_.contains(name + std::string(part)) ||
-               (name.ends_with(part) && names_.contains(name.substr(0, name.size() - part.size())));
+    /// Returns false if a file of this name would be one of those, be it only for a while.
+    bool take(const std::string& name) {
+        std::string path = path_of(name);
+        if (is_taken(path)) return false;
+        names_.insert(std::move(path));
+        return true;
     }
-    void add(const std::string& name) { names_.insert(path_of(name)); }
     /// `name`, or with a number where that is taken.
     std::string unique(const std::string& name) {
         std::string one = name;
         // Those up to the last number are taken.
-        for (unsigned& n = numbers_[name]; meets(one);) one = name + '.' + std::to_string(++n);
+        for (unsigned& n = numbers_[name]; is_taken(path_of(one));) {
+            one = name + '.' + std::to_string(++n);
+        }
         return one;
     }
 
 private:
-    /// One path for all names of a file: "f", "./f" and a link to it.
-    static std::string path_of(const std::string& name) {
+    bool is_taken(const std::string& path) const {
+        constexpr std::string_view part = ".part";
+        // A device takes any number.
+        if (path.starts_with("/dev/")) return false;
+        return names_.contains(path) || names_.contains(path + std::string(part)) ||
+               (path.ends_with(part) && names_.contains(path.substr(0, path.size() - part.size())));
+    }
+
+    /// One path for all names of a file: "f", "./f" and a link to it. There may be a million, most
+    /// of them in one directory: that is looked at once.
+    std::string path_of(const std::string& name) {
+        namespace fs = std::filesystem;
+        std::error_code unknown;
+        const fs::path path(name);
+        if (fs::is_symlink(path, unknown)) return canonical(path).string();
+        fs::path place = path.has_parent_path() ? path.parent_path() : ".";
+        if (place != given_place_) {
+            place_ = canonical(place);
+            given_place_ = std::move(place);
+        }
+        return (place_ / path.filename()).string();
+    }
+    static std::filesystem::path canonical(const std::filesystem::path& path) {
         std::error_code unknown;
         // A relative one whose first part is missing would stay as it is.
-        const std::filesystem::path whole = std::filesystem::absolute(name, unknown);
-        const std::filesystem::path path = std::filesystem::weakly_canonical(whole, unknown);
-        return unknown ? name : path.string();
+        const std::filesystem::path whole = std::filesystem::absolute(path, unknown);
+        std::filesystem::path made = std::filesystem::weakly_canonical(whole, unknown);
+        return unknown ? path : made;
     }
 
     std::unordered_set<std::string> names_;
+    std::filesystem::path given_place_;  ///< the directory that was looked at last
+    std::filesystem::path place_;        ///< its canonical path
     std::unordered_map<std::string, unsigned> numbers_;
 };
 
@@ -157,12 +179,11 @@ private:
         o.any_bytes = o.output != "-" || !s_.outputs.empty() || ::isatty(STDOUT_FILENO) == 0;
         if (o.output.empty()) throw failure("--output needs the name of a file");
         if (o.output != "-") {
-            if (taken_.meets(o.output)) {
+            if (!taken_.take(o.output)) {
                 throw failure("two responses would be written to '" + o.output +
                               "': give each an --output of its own, such as 'name_#1' for the "
                               "first pattern of a URL");
             }
-            taken_.add(o.output);
         }
         orders_.push_back(std::move(o));
     }

@@ -4,6 +4,7 @@
 #include "base/flag_guard.hpp"
 #include "http/client/call_failure.hpp"
 #include "http/client/call_observers.hpp"
+#include "http/message/digest_fields.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/http/coding.hpp>
@@ -75,12 +76,7 @@ void incoming::decode(fields& of, const client_options& o) {
         body_ = received_body(decoders_.back().get());
     }
     if (codings.empty()) return;
-    of.remove("Content-Encoding");
-    of.remove("Content-Length");
-    // They are of the bytes as they were sent (RFC 9530 sections 2 and 3).
-    for (const char* const digest : {"Content-Digest", "Repr-Digest", "Digest"}) {
-        of.remove(digest);
-    }
+    drop_coding_fields(of);
     std::ranges::copy(codings, info_.decoded.begin());
 }
 

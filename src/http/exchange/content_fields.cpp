@@ -1,5 +1,6 @@
 #include "http/exchange/content_fields.hpp"
 
+#include "http/message/digest_fields.hpp"
 #include "http/message/token.hpp"
 
 #include <string>
@@ -10,8 +11,7 @@ namespace coracle::http::detail {
 bool is_content_field(std::string_view name) noexcept {
     constexpr std::string_view start = "content-";
     constexpr std::string_view policy = "content-security-policy";
-    if (equal_ignoring_case(name, "digest") || equal_ignoring_case(name, "repr-digest"))
-        return true;
+    if (is_digest_field(name)) return true;
     return equal_ignoring_case(name.substr(0, start.size()), start) &&
            !equal_ignoring_case(name.substr(0, policy.size()), policy);
 }
@@ -22,12 +22,6 @@ void drop_content_fields(fields& all, std::optional<field_id> kept) {
         if (is_content_field(f.name) && (!kept || f.id != *kept)) names.emplace_back(f.name);
     }
     for (const std::string& name : names) all.remove(name);
-}
-
-void become_not_modified(response& r) {
-    r.set_status(status::not_modified);
-    drop_content_fields(r.fields(), field_id::content_location);
-    r.set_body(body());
 }
 
 }  // namespace coracle::http::detail

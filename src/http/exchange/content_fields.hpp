@@ -1,7 +1,7 @@
 #pragma once
 
 #include <coracle/http/field_id.hpp>
-#include <coracle/http/response.hpp>
+#include <coracle/http/fields.hpp>
 
 #include <optional>
 #include <string_view>
@@ -14,8 +14,5 @@ bool is_content_field(std::string_view name) noexcept;
 
 /// Removes the fields about a content, but for one.
 void drop_content_fields(fields& all, std::optional<field_id> kept = {});
-
-/// Makes a 304 of a 200 (RFC 9110 section 15.4.5).
-void become_not_modified(response& r);
 
 }  // namespace coracle::http::detail

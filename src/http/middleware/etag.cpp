@@ -1,7 +1,4 @@
-#include "http/error_style.hpp"
-#include "http/exchange/content_fields.hpp"
-#include "http/exchange/replace_response.hpp"
-#include "http/files/conditional.hpp"
+#include "http/exchange/preconditions.hpp"
 #include "http/middleware/filter.hpp"
 
 #include <coracle/http/middleware/etag.hpp>
@@ -42,13 +39,7 @@ public:
         const bool has_tag = req.fields().contains(field_id::if_none_match) ||
                              req.fields().contains(field_id::if_match);
         if (!has_date && !has_tag) return;
-        const auto holds = detail::check_preconditions(req.method(), req.fields(),
-                                                       detail::validators_of(out.fields()));
-        if (holds == detail::precondition::not_modified) {
-            detail::become_not_modified(out);
-        } else if (holds == detail::precondition::failed) {
-            detail::replace_response(out, detail::error_response(req, status::precondition_failed));
-        }
+        static_cast<void>(detail::meets_preconditions(req, out));
     }
 
 private:

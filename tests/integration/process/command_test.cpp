@@ -38,6 +38,12 @@ class command : public starts_processes {};
 
 INSTANTIATE_TEST_SUITE_P(each_backend, command, coracle::testing::system_backends(), backend_name);
 
+std::string fifo_in(const temporary_directory& directory, const char* name) {
+    std::string path = directory.path() / name;
+    EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    return path;
+}
+
 task<std::string> output_of(process::command cmd) {
     process::captured c = co_await cmd.capture();
     EXPECT_TRUE(c.status.success()) << c.status.to_string() << ' ' << c.error;
@@ -229,8 +235,7 @@ TEST_P(command, leads_streams_to_files_text_nothing_and_each_other) {
 TEST_P(command, waits_for_the_other_end_of_a_fifo_until_it_is_cancelled) {
     run([]() -> task<> {
         const temporary_directory directory;
-        const std::string fifo = directory.path() / "fifo";
-        EXPECT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+        const std::string fifo = fifo_in(directory, "fifo");
         process::command reads("cat");
         reads.input(redirect::file(fifo));
         process::command writes("true");
@@ -248,8 +253,7 @@ TEST_P(command, waits_for_the_other_end_of_a_fifo_until_it_is_cancelled) {
 TEST_P(command, reads_no_end_from_a_fifo_without_a_writer_for_want_of_descriptors) {
     run([]() -> task<> {
         const temporary_directory directory;
-        const std::string fifo = directory.path() / "fifo";
-        EXPECT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+        const std::string fifo = fifo_in(directory, "fifo");
         process::command reads("cat");
         reads.input(redirect::file(fifo));
         const int spare = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -264,10 +268,8 @@ TEST_P(command, reads_no_end_from_a_fifo_without_a_writer_for_want_of_descriptor
 TEST_P(command, reads_and_writes_fifos_as_if_it_had_opened_them) {
     run([]() -> task<> {
         const temporary_directory directory;
-        const std::string in = directory.path() / "in";
-        const std::string out = directory.path() / "out";
-        EXPECT_EQ(::mkfifo(in.c_str(), 0600), 0);
-        EXPECT_EQ(::mkfifo(out.c_str(), 0600), 0);
+        const std::string in = fifo_in(directory, "in");
+        const std::string out = fifo_in(directory, "out");
         process::command cat("cat");
         cat.input(redirect::file(in)).output(redirect::file(out));
         const auto starts = [&]() -> task<process::child> { co_return co_await cat.start(); };

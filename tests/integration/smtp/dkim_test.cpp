@@ -74,12 +74,23 @@ std::string replaced(std::string text, std::string_view old, std::string_view by
     return at == std::string::npos ? text : text.replace(at, old.size(), by);
 }
 
-/// The mail as a server gets it, signed.
-std::string signed_mail(const signing_key& key, canonicalization header, canonicalization body) {
+smtp::dkim_options signing_with(const signing_key& key) {
     smtp::dkim_options o;
     o.domain = "x.org";
     o.selector = "s1";
     o.key = secret(key.path);
+    return o;
+}
+
+smtp::client_options plain_options() {
+    smtp::client_options o;
+    o.proxy_from_environment = false;
+    return o;
+}
+
+/// The mail as a server gets it, signed.
+std::string signed_mail(const signing_key& key, canonicalization header, canonicalization body) {
+    smtp::dkim_options o = signing_with(key);
     o.header = header;
     o.body = body;
     // Names that are repeated, as some do to sign the lack of further fields, count once.
@@ -89,9 +100,7 @@ std::string signed_mail(const signing_key& key, canonicalization header, canonic
           "\r\n.first\r\n" + std::string(line) + "\r\n \r\nlast\r\n\r\n\r\n");
     m.dkim(smtp::dkim_signer(o));
     smtp_sink sink;
-    smtp::client_options plain;
-    plain.proxy_from_environment = false;
-    smtp::client mail(sink.url(), plain);
+    smtp::client mail(sink.url(), plain_options());
     mail.send(m).wait();
     return sink.message(1).text;
 }
@@ -100,17 +109,12 @@ std::string signed_mail(const signing_key& key, canonicalization header, canonic
 
 TEST(smtp_dkim, is_for_mails_with_a_sender_alone) {
     const temporary_directory folder;
-    smtp::dkim_options o;
-    o.domain = "x.org";
-    o.selector = "s1";
-    o.key = secret(signing_key(folder, "ed25519").path);
+    smtp::dkim_options o = signing_with(signing_key(folder, "ed25519"));
     smtp::message m;
     m.raw("Subject: Hello\r\n\r\nx\r\n").envelope_from("ada@x.org").envelope_to("b@y.org");
     m.dkim(smtp::dkim_signer(o));
     smtp_sink sink;
-    smtp::client_options plain;
-    plain.proxy_from_environment = false;
-    smtp::client mail(sink.url(), plain);
+    smtp::client mail(sink.url(), plain_options());
     EXPECT_THROW(mail.send(m).wait(), exception);
     EXPECT_EQ(sink.count(), 0U);
     o.domain = "x.org.";
@@ -120,14 +124,9 @@ TEST(smtp_dkim, is_for_mails_with_a_sender_alone) {
 // Whatever the first server takes: the next may have to recode it.
 TEST(smtp_dkim, is_of_mails_that_no_server_has_to_recode) {
     const temporary_directory folder;
-    smtp::dkim_options o;
-    o.domain = "x.org";
-    o.selector = "s1";
-    o.key = secret(signing_key(folder, "ed25519").path);
+    smtp::dkim_options o = signing_with(signing_key(folder, "ed25519"));
     smtp_sink sink;
-    smtp::client_options plain;
-    plain.proxy_from_environment = false;
-    smtp::client mail(sink.url(), plain);
+    smtp::client mail(sink.url(), plain_options());
     for (const bool is_signed : {true, false}) {
         smtp::message m;
         m.from("ada@x.org").to("b@y.org").text("caf\xc3\xa9\n").attach("a.bin", "\xff\x01");

@@ -47,6 +47,13 @@ class Process:
         if found:
             self.host, self.port = found[1], int(found[2])
 
+    def wait_until_it_serves(self):
+        """Then it listens at the path of the hand-over, too."""
+        with socket.create_connection((self.host, self.port), timeout=20) as s:
+            s.sendall(b"GET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
+            while s.recv(65536):
+                pass
+
     def end(self, timeout=60):
         """Its exit code, standard output and standard error."""
         out, err = self.process.communicate(timeout=timeout)
@@ -104,10 +111,7 @@ class Restart(WithProcesses):
     def test_one_without_room_for_the_sockets_says_so(self):
         path = self.folder / "handover.sock"
         old = self.start("--listen", "127.0.0.1:0", "--threads", "4", "--handover", path)
-        with socket.create_connection((old.host, old.port), timeout=20) as s:
-            s.sendall(b"GET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
-            while s.recv(65536):
-                pass
+        old.wait_until_it_serves()
         few = subprocess.run(["sh", "-c", 'ulimit -n 6; exec "$0" "$@"', BIN / "coracle", "serve", "--listen",
                               "127.0.0.1:0", "--threads", "1", "--handover", path],
                              capture_output=True, text=True, timeout=60, check=False)
@@ -120,11 +124,7 @@ class Restart(WithProcesses):
     def test_one_that_is_stopped_while_the_next_starts_leaves_it_the_sockets(self):
         path = self.folder / "handover.sock"
         old = self.start("--listen", "127.0.0.1:0", "--threads", "1", "--handover", path)
-        # It serves, so it listens there.
-        with socket.create_connection((old.host, old.port), timeout=20) as s:
-            s.sendall(b"GET /hello HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n")
-            while s.recv(65536):
-                pass
+        old.wait_until_it_serves()
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as starting:
             starting.settimeout(20)
             starting.connect(str(path))

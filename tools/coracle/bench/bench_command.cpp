@@ -4,6 +4,7 @@
 #include "output_file.hpp"
 #include "progress_display.hpp"
 #include "settings.hpp"
+#include "standard_output.hpp"
 #include "verbose_log.hpp"
 #include "writable.hpp"
 
@@ -70,8 +71,7 @@ bool write_reports(const bench_report& report) {
         std::FILE* const to = s.json == "-" || s.html == "-" ? stderr : stdout;
         const std::string text = text_of(report);
         std::fwrite(text.data(), 1, text.size(), to);
-        well = std::fflush(to) == 0;
-        if (!well) std::fputs("coracle: standard output cannot be written\n", stderr);
+        well = to == stdout ? finish_standard_output() : std::fflush(to) == 0;
     }
     if (!s.json.empty()) well = write_report(s.json, json_of(report)) && well;
     if (!s.html.empty()) well = write_report(s.html, html_of(report)) && well;

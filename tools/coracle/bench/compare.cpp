@@ -5,6 +5,7 @@
 #include "input_file.hpp"
 #include "progress_display.hpp"
 #include "settings.hpp"
+#include "standard_output.hpp"
 
 #include <array>
 #include <cmath>
@@ -83,10 +84,7 @@ int compare_reports(const bench_settings& settings) {
     std::printf("%-12s %14s %14s %9s  %-20s\n", "", "before", "after", "change", "95% confidence");
     for (const compared_figure& f : c->figures) print(f);
     explain(*c);
-    if (std::fflush(stdout) != 0) {
-        std::fputs("coracle: standard output cannot be written\n", stderr);
-        return bench_write_error;
-    }
+    if (!finish_standard_output()) return bench_write_error;
     return c->is_worse() ? bench_worse : bench_ok;
 }
 
