@@ -9,9 +9,7 @@
 #include <coracle/http/forward.hpp>
 #include <coracle/http/server.hpp>
 #include <coracle/http/upstreams.hpp>
-#include <coracle/runtime/spawn.hpp>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -52,23 +50,15 @@ int main(int argc, char** argv) {
     http::client client;
     http::upstreams nodes(client, {argv + 2, argv + argc}, how);
 
-    // The first request begins the checks, on its loop.
-    std::atomic<bool> checks = false;
-    const auto begin_checks = [&](http::request& req,
-                                  const http::handler& next) -> task<http::response> {
-        if (!checks.exchange(true)) spawn([&] { return nodes.check(); }, "health checks");
-        co_return co_await next(req);
-    };
-
     http::forward_options v2;
     v2.strip_prefix = "/api";
     http::router routes;
-    routes.use(begin_checks);
     routes.get("/-/upstreams", [&](http::request&) { return describe(nodes); });
     routes.any("/api/{*rest}", http::forward_to(nodes, v2));
     routes.any("/{*rest}", http::forward_to(nodes));
 
     http::server_options options;
     options.listen = argv[1];
+    options.run_beside([&] { return nodes.check(); }, "health checks");
     http::serve(routes, options);
 }

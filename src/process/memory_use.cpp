@@ -1,11 +1,9 @@
-#include <coracle/process/memory_use.hpp>
+#include "base/small_file.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <coracle/process/memory_use.hpp>
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <optional>
 #include <string_view>
 
@@ -15,25 +13,7 @@ namespace {
 /// The limit of a group of version 1 that has none is larger.
 constexpr std::uint64_t no_limit = std::uint64_t{1} << 62;
 
-/// A small file, read without allocating: memory may be short.
-class small_file {
-public:
-    explicit small_file(const std::string& path) noexcept {
-        const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        if (fd < 0) return;
-        while (size_ != sizeof bytes_) {
-            const auto n = ::read(fd, bytes_ + size_, sizeof bytes_ - size_);
-            if (n <= 0) break;
-            size_ += static_cast<std::size_t>(n);
-        }
-        ::close(fd);
-    }
-    std::string_view text() const noexcept { return {bytes_, size_}; }
-
-private:
-    char bytes_[8192];
-    std::size_t size_ = 0;
-};
+using coracle::detail::small_file;
 
 /// Nothing for "max" too.
 std::optional<std::uint64_t> number(std::string_view text) noexcept {
@@ -44,7 +24,7 @@ std::optional<std::uint64_t> number(std::string_view text) noexcept {
 }
 
 std::uint64_t number_in(const std::string& path) noexcept {
-    return number(small_file(path).text()).value_or(0);
+    return number(small_file(path.c_str()).text()).value_or(0);
 }
 
 /// The number on the line that begins with `name` and a blank; 0 where there is none.
@@ -62,7 +42,7 @@ std::uint64_t number_of(std::string_view text, std::string_view name) noexcept {
 /// Pages of files on the two lists from which the kernel takes what it needs. Of version 1 those of
 /// the groups inside, too, as in its usage.
 std::uint64_t droppable(const std::string& path) noexcept {
-    const small_file details(path);
+    const small_file details(path.c_str());
     const std::string_view text = details.text();
     const bool is_v1 = text.starts_with("total_") || text.find("\ntotal_") != text.npos;
     if (is_v1) {
@@ -83,9 +63,11 @@ bool has_controller(std::string_view list, std::string_view wanted) noexcept {
 }  // namespace
 
 cgroup_memory::cgroup_memory(const std::string& root, const std::string& membership) {
-    std::ifstream file(membership);
+    const small_file file(membership.c_str());
     // "0::/path" of version 2, "4:memory:/path" of version 1.
-    for (std::string line; std::getline(file, line);) {
+    for (std::string_view rest = file.text(); !rest.empty();) {
+        const std::string line(rest.substr(0, rest.find('\n')));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
         const std::size_t first = line.find(':');
         const std::size_t second = line.find(':', first == line.npos ? first : first + 1);
         if (second == line.npos) continue;

@@ -20,6 +20,11 @@ std::uint64_t run_all(intrusive_list<T>& from, F run) {
 
 }  // namespace
 
+void detail::throw_no_loop(const char* operation) {
+    error e(std::errc::operation_not_permitted, operation);
+    throw_exception(std::move(e.on("no loop runs on this thread")));
+}
+
 struct loop::posted_function final : detail::remote_runnable {
     explicit posted_function(unique_function<void()> work) noexcept : f(std::move(work)) {}
     void arrived() noexcept override {

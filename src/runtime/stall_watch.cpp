@@ -1,5 +1,6 @@
 #include "runtime/stall_watch.hpp"
 
+#include "base/small_file.hpp"
 #include "runtime/blocked_signals.hpp"
 
 #include <sys/syscall.h>
@@ -9,7 +10,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <new>
 #include <optional>
 #include <string_view>
@@ -20,9 +20,12 @@ namespace {
 /// Returns the number of the system call in which a thread of this process waits, or -1 if it waits
 /// elsewhere in the kernel; nothing if it is running or runnable, or that is unknown.
 std::optional<int> call_waited_in(int thread) {
-    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/syscall");
+    const std::string path = "/proc/self/task/" + std::to_string(thread) + "/syscall";
+    const small_file file(path.c_str());
+    const std::string_view text = file.text();
     int number = 0;
-    if (!(file >> number)) return {};
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure != std::errc()) return {};
     return number;
 }
 

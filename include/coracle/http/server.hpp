@@ -6,6 +6,7 @@
 #include <coracle/net/inherited.hpp>
 #include <coracle/process/memory_use.hpp>
 #include <coracle/runtime/runtime.hpp>
+#include <coracle/runtime/task.hpp>
 #include <coracle/tls/context.hpp>
 
 #include <chrono>
@@ -15,9 +16,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace coracle::http {
+
+/// Work beside a server, under a name: `server_options::run_beside`.
+struct side_task {
+    std::function<task<>()> work;
+    const char* name;
+};
 
 /// Limits on what a peer may make the server hold or do. Each limit has a counter in
 /// `server_counters`.
@@ -244,6 +252,8 @@ struct server_options {
     std::function<process::memory_use()> memory = {};
     /// Set by `observe`.
     std::vector<response_observer> observers = {};
+    /// Set by `run_beside`.
+    std::vector<side_task> side_tasks = {};
     backend_kind backend = backend_kind::automatic;
 
     /// Adds an observer of responses, such as an access log or metrics, by its member
@@ -254,6 +264,15 @@ struct server_options {
             static_cast<T*>(self)->observe(record);
         };
         observers.push_back({call, &observer});
+        return *this;
+    }
+
+    /// Adds a task that `serve` runs on its first loop, such as the health checks of `upstreams`:
+    /// from when it listens to the end of the drain, when it is cancelled. An exception that leaves
+    /// it is logged. `name`, which dumps of tasks show, must outlive the server. A `server` alone
+    /// ignores it: its program can `spawn`.
+    server_options& run_beside(std::function<task<>()> work, const char* name = "beside") {
+        side_tasks.push_back({std::move(work), name});
         return *this;
     }
 };

@@ -65,7 +65,8 @@ struct upstream_state {
 ///
 ///     http::upstreams nodes(client, {"http://10.0.0.7:9000", "http://10.0.0.8:9000"});
 ///     routes.any("/{*rest}", http::forward_to(nodes));
-///     spawn([&] { return nodes.check(); });   // on one loop
+///     options.run_beside([&] { return nodes.check(); }, "health checks");
+///     http::serve(routes, options);
 class upstreams {
 public:
     /// `client` must outlive this. Throws `exception` when there are no URLs, or one is none.

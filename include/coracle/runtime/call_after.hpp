@@ -85,14 +85,15 @@ private:
 
 /// Has the loop of this thread call `f()`, a plain function, once `d` has passed: never early, in
 /// exact order with other timers, in the next turn when `d` is not positive. `f` is owned until
-/// then. What it throws is logged. A loop that stops destroys `f` without calling it.
+/// then. What it throws is logged. A loop that stops destroys `f` without calling it. Throws
+/// `exception` (operation_not_permitted) on a thread without a loop.
 template <class F>
     requires std::is_invocable_v<std::decay_t<F>&>
 delayed_call call_after(duration d, F&& f) {
     using Stored = std::decay_t<F>;
     static_assert(!detail::awaitable<std::invoke_result_t<Stored&>>,
                   "call_after calls plain functions: give it one that spawns the coroutine");
-    loop& l = *loop::current();
+    loop& l = detail::loop_here("call_after");
     auto call = std::make_unique<detail::pending_function<Stored>>(l, std::forward<F>(f));
     call->arm(detail::later(l.now(), d));
     return delayed_call(*call.release());

@@ -22,6 +22,15 @@ namespace detail {
 
 CORACLE_EXPORT inline constinit thread_local loop* current_loop = nullptr;
 
+[[noreturn]] void throw_no_loop(const char* operation);
+
+/// Returns the loop that runs on this thread. Throws `exception` (operation_not_permitted) for
+/// `operation` where there is none.
+inline loop& loop_here(const char* operation) {
+    if (current_loop == nullptr) throw_no_loop(operation);
+    return *current_loop;
+}
+
 /// Something that the loop runs in its next turn. Queued at most once; leaves the queue when
 /// destroyed.
 class runnable : public list_hook {

@@ -86,13 +86,14 @@ concept coroutine_source = std::is_invocable_v<F&> && awaitable<std::invoke_resu
 /// wait; where tasks start tasks more than 32 deep, in the next turn. `f` is owned until the task
 /// has ended, so a capturing lambda is safe. The task is cancelled and awaited when the loop stops;
 /// an exception that leaves it is logged. A task itself is not accepted: what it refers to might be
-/// gone before it ends.
+/// gone before it ends. Throws `exception` (operation_not_permitted) on a thread without a loop.
 template <class F>
     requires detail::coroutine_source<std::decay_t<F>>
 void spawn(F&& f, const char* name = "spawned") {
+    loop& here = detail::loop_here("spawn");
     auto d = std::make_unique<detail::detached<std::decay_t<F>>>(std::forward<F>(f));
     task<> work = d->make();
-    d.release()->start(std::move(work), *loop::current(), name);
+    d.release()->start(std::move(work), here, name);
 }
 
 template <class T>

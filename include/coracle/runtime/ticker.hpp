@@ -46,9 +46,10 @@ private:
     time_point last_;
 };
 
-/// A ticker that begins now, on the loop of this thread.
-inline ticker every(duration period) noexcept {
-    return {period, loop::current()->now()};
+/// A ticker that begins now, on the loop of this thread. Throws `exception`
+/// (operation_not_permitted) where there is none.
+inline ticker every(duration period) {
+    return {period, detail::loop_here("every").now()};
 }
 
 }  // namespace coracle

@@ -66,6 +66,7 @@ void serve(handler h, server_options options, unique_function<void(server&)> rea
     if (options.tls) hangup.emplace({SIGHUP});
     const late_signals late(hangup.has_value());
     const auto certificates = options.tls;
+    const auto beside = std::move(options.side_tasks);
     runtime_options on;
     on.loops = options.loops;
     on.pin = options.pin;
@@ -80,6 +81,7 @@ void serve(handler h, server_options options, unique_function<void(server&)> rea
         if (l.index() == 0) {
             spawn([&] { return watch_signals(signals, s, rt, place); }, "signals");
             spawn([&] { return place.run(s, rt); }, "service");
+            for (const side_task& t : beside) spawn([&t] { return t.work(); }, t.name);
         }
         if (l.index() == 0 && certificates) {
             const auto by_signal = [&] {

@@ -1,14 +1,15 @@
 // Returns freed memory, which the C library keeps, to the system.
 
+#include "base/small_file.hpp"
 #include "runtime/backend/system_backend.hpp"
 
 #include <coracle/base/detail/block_pool.hpp>
 
-#include <fcntl.h>
 #include <malloc.h>
 #include <unistd.h>
 
-#include <cstdlib>
+#include <charconv>
+#include <cstddef>
 
 #if defined(__GLIBC__) && !CORACLE_POOLS_STAND_ASIDE
 #define CORACLE_GIVES_MEMORY_BACK __GLIBC_PREREQ(2, 33)
@@ -27,17 +28,15 @@ constexpr std::size_t worth_giving = std::size_t{16} * 1024 * 1024;
 /// Returns the resident bytes of this process that are of no file (proc(5), statm); 0 where the
 /// system does not say.
 std::size_t resident_bytes() noexcept {
-    const int fd = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    char text[128];
-    const ssize_t n = ::read(fd, text, sizeof text - 1);
-    ::close(fd);
-    if (n <= 0) return 0;
-    text[n] = '\0';
-    char* rest = nullptr;
-    static_cast<void>(std::strtoull(text, &rest, 10));
-    const unsigned long long resident = std::strtoull(rest, &rest, 10);
-    const unsigned long long shared = std::strtoull(rest, &rest, 10);
+    const small_file file("/proc/self/statm");
+    const char* at = file.text().data();
+    const char* const end = at + file.text().size();
+    std::size_t pages[3] = {};  // in all, resident, shared
+    for (std::size_t& n : pages) {
+        at = std::from_chars(at, end, n).ptr;
+        if (at != end) ++at;
+    }
+    const auto [all, resident, shared] = pages;
     if (resident < shared) return 0;
     return static_cast<std::size_t>(resident - shared) *
            static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));

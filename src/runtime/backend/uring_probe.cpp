@@ -1,14 +1,15 @@
 #include "runtime/backend/uring_probe.hpp"
 
+#include "base/ascii.hpp"
+#include "base/small_file.hpp"
 #include "runtime/backend/system_backend.hpp"
 
-#include <fcntl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace coracle::detail {
 namespace {
@@ -18,12 +19,9 @@ constexpr unsigned completions = 4096;
 
 /// Returns 0 when io_uring is open to all, 1 to some, 2 to none; -1 when this kernel does not say.
 int disabled_by_sysctl() noexcept {
-    char text[8] = {};
-    const int fd = ::open("/proc/sys/kernel/io_uring_disabled", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return -1;
-    const ssize_t n = ::read(fd, text, sizeof text - 1);
-    ::close(fd);
-    return n > 0 && text[0] >= '0' && text[0] <= '9' ? text[0] - '0' : -1;
+    const small_file file("/proc/sys/kernel/io_uring_disabled");
+    const std::string_view text = file.text();
+    return !text.empty() && is_digit(text[0]) ? text[0] - '0' : -1;
 }
 
 std::string reason_for(int number) {
