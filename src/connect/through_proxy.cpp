@@ -73,12 +73,13 @@ task<through_proxy::result> through_proxy::connect_to_proxy() {
 
 task<through_proxy::result> through_proxy::connect_to(const std::string& host, std::uint16_t port) {
     subject_ += " to " + host_and_port(plain_host(host), port);
-    const std::string name(plain_host(host));
     if (!resolves_here(proxy_.kind())) {
+        const std::string name(plain_host(host));
         auto s = co_await open(name, port);
         co_return s;
     }
-    auto targets = co_await resolve(name, port);
+    // With its dot: a name that is absolute has no search domains.
+    auto targets = co_await resolve(host, port);
     if (!targets) co_return std::unexpected(std::move(targets).error());
     result s = std::unexpected(error());
     for (const net::address& a : *targets) {

@@ -380,7 +380,7 @@ std::optional<error> message::problem() const {
     }
     if (!s.envelope_from && first_sender(s).empty()) return missing("no sender: from");
     if (s.raw_recipients_unread && s.of(address_field::envelope).empty()) {
-        return missing("raw: to, cc or bcc is no list of addresses");
+        return missing("raw: to, cc or bcc is no list of addresses, or it was resent twice");
     }
     if (!has_recipient(s)) return missing("no recipient: to, cc or bcc");
     return std::nullopt;

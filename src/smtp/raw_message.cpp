@@ -55,14 +55,33 @@ bool is_of_recipients(address_field f) noexcept {
     return f == address_field::to || f == address_field::cc || f == address_field::bcc;
 }
 
-// False: it is no field.
-bool read_field(message_state& s, std::string_view field, bool& is_bcc) {
+constexpr std::string_view resent = "resent-";
+
+std::string_view name_of(std::string_view field) noexcept {
+    return coracle::detail::trim_blanks(field.substr(0, field.find(':')));
+}
+
+/// Returns how often the mail was resent (RFC 5322 section 3.6.6).
+std::size_t times_resent(std::string_view header) noexcept {
+    std::size_t times = 0;
+    while (!header.empty()) {
+        const std::string_view name = name_of(take_field(header));
+        if (mime::detail::equal_ignoring_case(name, "resent-from")) ++times;
+    }
+    return times;
+}
+
+/// `prefix`: of the fields that the envelope is read from. False: it is no field.
+bool read_field(message_state& s, std::string_view field, std::string_view prefix, bool& is_bcc) {
     const std::size_t colon = field.find(':');
     if (colon == std::string_view::npos) return false;
-    const std::string_view name = coracle::detail::trim_blanks(field.substr(0, colon));
+    std::string_view name = name_of(field);
     std::string checked;
     if (!mime::append_field(checked, name, "x")) return false;
-    is_bcc = mime::detail::equal_ignoring_case(name, "resent-bcc");
+    is_bcc = mime::detail::equal_ignoring_case(name, "bcc") ||
+             mime::detail::equal_ignoring_case(name, "resent-bcc");
+    if (!mime::detail::equal_ignoring_case(name.substr(0, prefix.size()), prefix)) return true;
+    name.remove_prefix(prefix.size());
     for (const known_field& k : known_fields) {
         if (!mime::detail::equal_ignoring_case(name, k.name)) continue;
         const std::string value = mime::unfold(field.substr(colon + 1));
@@ -72,7 +91,6 @@ bool read_field(message_state& s, std::string_view field, bool& is_bcc) {
         if (read) {
             for (mime::address& a : *read) s.of(k.list).push_back(std::move(a));
         }
-        is_bcc = k.list == address_field::bcc;
     }
     return true;
 }
@@ -89,11 +107,14 @@ message& message::raw(std::string whole) {
     const std::size_t end = lines.starts_with("\r\n") ? 0 : lines.find("\r\n\r\n");
     const std::size_t header_end = end == std::string::npos ? lines.size() : end == 0 ? 0 : end + 2;
     std::string_view header(lines.data(), header_end);
+    const std::size_t times = times_resent(header);
+    // The blocks cannot be told apart.
+    if (times > 1) s.raw_recipients_unread = true;
     std::string kept;
     while (!header.empty()) {
         const std::string_view field = take_field(header);
         bool is_bcc = false;
-        if (!read_field(s, field, is_bcc)) {
+        if (!read_field(s, field, times == 0 ? "" : resent, is_bcc)) {
             s.refuse("raw: a line of the header is no field");
             return *this;
         }

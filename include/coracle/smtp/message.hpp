@@ -108,7 +108,9 @@ public:
     /// A whole mail that was made elsewhere (RFC 5322), in place of all fields and content. LF
     /// becomes CRLF, Bcc and Resent-Bcc are left out, and nothing else is changed; a CR alone, NUL
     /// and a line of more than 998 bytes (RFC 5322 section 2.1.1) are refused.
-    /// Without `envelope_from` and `envelope_to` the envelope is that of its fields.
+    /// Without `envelope_from` and `envelope_to` the envelope is that of its fields; of a mail that
+    /// was resent, those beginning with Resent (RFC 5322 section 3.6.6), and of one that was resent
+    /// more than once none.
     message& raw(std::string whole);
 
     /// Signs it (RFC 6376) when it is sent; several times: several signatures.

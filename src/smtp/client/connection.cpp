@@ -88,6 +88,18 @@ std::optional<std::expected<reply, error>> connection::reply_at_hand() {
     return said;
 }
 
+task<bool> connection::takes_input() {
+    // Long enough: bytes that have come are read at once.
+    constexpr duration brief = std::chrono::milliseconds(10);
+    if (!input_.empty()) co_return true;
+    if (!stream_->has_input()) co_return false;
+    auto receiving = stream_->receive();
+    auto got = co_await as_result(with_timeout(brief, receiving));
+    if (!got && got.error() == std::errc::timed_out) co_return false;
+    if (got) input_ = *std::move(got);
+    co_return true;
+}
+
 task<std::expected<reply, error>> connection::read_reply(duration limit) {
     const time_point due = limit > duration::zero()
                                ? coracle::detail::later(stream_->owner().now(), limit)
@@ -121,14 +133,17 @@ task<std::expected<reply, error>> connection::command(std::string_view line, std
 void connection::quit() noexcept {
     if (!broken_) static_cast<void>(stream_->try_send("QUIT\r\n"));
     broken_ = true;
-    stream_->close();
+    if (stream_ != nullptr) stream_->close();
 }
 
 task<std::expected<void, error>> connection::secure(tls::client_context& context,
                                                     const std::string& host) {
     auto handshake = tls::connect(context, std::move(stream_), host);
     auto made = co_await as_result(handshake);
-    if (!made) co_return std::unexpected(std::move(made).error());
+    if (!made) {
+        broken_ = true;
+        co_return std::unexpected(std::move(made).error());
+    }
     secured_ = made->get();
     stream_ = *std::move(made);
     if (verbose_) {

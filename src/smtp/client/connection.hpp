@@ -39,6 +39,9 @@ public:
                                               duration limit);
     /// Returns whether something has come that nobody has asked for.
     bool has_input() noexcept { return !input_.empty() || stream_->has_input(); }
+    /// Returns whether bytes that nobody has asked for, or the end, have come indeed, and takes
+    /// them: a record of TLS may bring nothing (RFC 8446 section 4.6).
+    task<bool> takes_input();
     /// Returns whether it may carry another mail.
     bool fit() noexcept { return !broken_ && !has_input(); }
     void break_off() noexcept { broken_ = true; }

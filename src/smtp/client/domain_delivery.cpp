@@ -42,10 +42,17 @@ void mix_equals(std::vector<net::mail_host>& hosts, loop& l) {
     }
 }
 
+/// Returns true if what is asked for cannot be, of whatever host. A name or an address that its
+/// domain has published may be as invalid: a link-local one, say.
+bool is_about_arguments(const error& why) noexcept {
+    return why == std::errc::invalid_argument && why.phase() != phase::resolve &&
+           why.phase() != phase::connect;
+}
+
 /// Returns true if another host of the domain may take what this one did not.
 bool another_host_may_help(const error& why) noexcept {
     if (coracle::detail::is_cancellation(why) || why.code() == make_error_code(errc::uncertain) ||
-        why == std::errc::invalid_argument || is_about_content(why)) {
+        is_about_arguments(why) || is_about_content(why)) {
         return false;
     }
     const failure* const f = failure_of(why);

@@ -35,17 +35,27 @@ std::string address_literal(const net::byte_stream& s) {
     }
 }
 
+/// Returns true for what another attempt would meet again: certificates, versions of TLS, faults in
+/// replies; not for a connection that has ended without close_notify.
+bool is_permanent(const std::error_code& code) noexcept {
+    if (code == make_error_code(tls::errc::truncated)) return false;
+    return code.category() == tls::category() || code == make_error_code(errc::malformed_reply);
+}
+
 /// Makes a failure that is safe to try again: no mail was sent yet.
 error before_mail(const error& cause, std::string_view command, phase where) {
-    const bool permanent = cause.code().category() == tls::category() ||
-                           cause.code() == make_error_code(errc::malformed_reply);
-    return connection_error(cause, command, where, !permanent);
+    return connection_error(cause, command, where, !is_permanent(cause.code()));
 }
 
 class opening {
 public:
     opening(const route& by, const client_options& for_mail, net::resolver& names) noexcept
         : route_(by), mail_(for_mail), names_(names) {}
+
+    /// Says good-bye to a server that is not the right one.
+    void give_up() noexcept {
+        if (connection_ != nullptr) connection_->quit();
+    }
 
     task<std::expected<std::unique_ptr<connection>, error>> run() {
         const duration limit = mail_.connect_timeout;
@@ -86,8 +96,7 @@ private:
         connect::options how = route_.connecting();
         how.record(&parts);
         std::string name = to().host;
-        // A proxy that gets the name has no search domains of ours.
-        if (to().is_absolute && how.proxy() == nullptr) name += '.';
+        if (to().is_absolute) name += '.';
         auto connecting = connect::to(names_, name, to().port, how);
         auto stream = co_await as_result(connecting);
         reached_ = parts.reached;
@@ -170,7 +179,9 @@ private:
                 reply_error(errc::starttls_unavailable, "STARTTLS", *std::move(said), safe));
         }
         // Somebody in between may have put it there, to be taken for the first replies under TLS.
-        if (connection_->has_input()) {
+        auto taking = connection_->takes_input();
+        const bool is_early = co_await std::move(taking);
+        if (is_early) {
             connection_->break_off();
             co_return std::unexpected(reply_error(errc::bytes_before_tls, "STARTTLS", {}, false));
         }
@@ -305,6 +316,7 @@ task<std::expected<std::unique_ptr<connection>, error>> open_session(const route
     opening o(*by, *for_mail, *names);
     auto running = o.run();
     auto opened = co_await std::move(running);
+    if (!opened) o.give_up();
     co_return std::move(opened);
 }
 

@@ -306,9 +306,11 @@ task<std::expected<void, error>> transaction::interrupted(error cause) {
 /// `last`: with these bytes the server has all of it.
 task<std::expected<void, error>> transaction::hand_over(std::string_view bytes, bool last) {
     if (over().has_input()) {
+        auto taking = over().takes_input();
+        const bool is_early = co_await std::move(taking);
         const error early(make_error_code(errc::unexpected_reply), "smtp", phase::send);
         auto telling = interrupted(early);
-        co_return co_await std::move(telling);
+        if (is_early) co_return co_await std::move(telling);
     }
     if (last) end_sent_ = progress_.maybe_sent = true;
     // Most mails go in one step: no task for them.
@@ -464,6 +466,8 @@ task<std::expected<receipt, error>> transaction::finish() {
         refused.reset();
     }
     if (refused) {
+        // After BDAT the server may still be amid the mail (RFC 3030 section 2).
+        if (!followed_) over().needs_reset = true;
         const failure* const f = failure_of(*refused);
         co_return std::unexpected(reply_error(end_of_data, f->reply(), recipients_));
     }
@@ -476,11 +480,13 @@ task<std::expected<receipt, error>> transaction::finish() {
 std::string transaction::take_envelope_behind() {
     if (!left_.empty()) return {};
     std::string commands = here_.take_envelope();
+    followed_ = !commands.empty();
     over().log_commands(commands);
     return commands;
 }
 
 task<std::expected<receipt, error>> transaction::run_once(outgoing_mail* mail) {
+    followed_ = false;
     auto opening = send_envelope(*mail);
     auto opened = co_await std::move(opening);
     if (!opened && std::exchange(out_of_sequence_, false) && !over().broken()) {

@@ -81,6 +81,7 @@ private:
     bool utf8_ = false;
     bool any_reply_ = false;
     bool went_ahead_ = false;       ///< the envelope, with the end of the mail before
+    bool followed_ = false;         ///< by the envelope of the mail behind
     bool out_of_sequence_ = false;  ///< ... and was no command to expect there
     std::string mail_command_;
     std::vector<recipient_result> recipients_;

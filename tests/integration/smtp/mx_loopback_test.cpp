@@ -4,11 +4,13 @@
 #include "support/on_each_backend.hpp"
 
 #include <coracle/smtp/client.hpp>
+#include <coracle/testing/scripted_peer.hpp>
 #include <coracle/testing/smtp_sink.hpp>
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace coracle;
@@ -50,7 +52,10 @@ TEST_P(smtp_mx_loopback, finds_hosts_by_a_name_server) {
     dns_server names([](const dns_query& q) -> std::vector<std::string> {
         dns_reply r(q);
         if (q.type == dns_mx && q.name == "boats.test") {
-            r.mx(q.name, 10, "dead.boats.test").mx(q.name, 20, "mx.boats.test");
+            r.mx(q.name, 5, "near.boats.test").mx(q.name, 10, "dead.boats.test");
+            r.mx(q.name, 20, "mx.boats.test");
+        } else if (q.type == dns_aaaa && q.name == "near.boats.test") {
+            r.aaaa(q.name, "fe80::1");
         } else if (q.type == dns_mx && q.name == "null.test") {
             r.mx(q.name, 0, "");
         } else if (q.type == dns_a && q.name == "dead.boats.test") {
@@ -90,12 +95,17 @@ TEST_P(smtp_mx_loopback, looks_for_no_host_in_search_domains) {
         if (q.type == dns_a && q.name.ends_with(".corp.test")) r.a(q.name, "127.0.0.1");
         return {r};
     });
-    for (const unsigned dots : {1U, 5U}) {
+    const scripted_peer proxy(script().read_to_end());
+    for (const auto& [dots, proxied] :
+         {std::pair(1U, false), std::pair(5U, false), std::pair(1U, true)}) {
         smtp::pool_options pool = asking(names);
         pool.resolver.search = {"corp.test"};
         pool.resolver.dots = dots;
+        smtp::client_options o = plain_options();
+        // Gets addresses from us.
+        if (proxied) o.proxy = "socks5://" + proxy.address().to_string();
         run([&]() -> task<> {
-            smtp::client mail("mx:" + std::to_string(elsewhere.port()), plain_options(), pool);
+            smtp::client mail("mx:" + std::to_string(elsewhere.port()), o, pool);
             for (const char* recipient : {"a@boats.test", "a@plain.test"}) {
                 const smtp::message m = to(recipient);
                 auto sending = mail.send(m);
@@ -105,6 +115,7 @@ TEST_P(smtp_mx_loopback, looks_for_no_host_in_search_domains) {
         });
     }
     EXPECT_EQ(elsewhere.connections(), 0u);
+    EXPECT_EQ(proxy.connections(), 0u);
     EXPECT_EQ(names.asked("mx.boats.test.corp.test", dns_a), 0u);
 }
 

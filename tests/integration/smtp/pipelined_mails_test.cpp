@@ -173,6 +173,21 @@ TEST(mails_that_wait, are_sent_though_the_mail_before_is_refused) {
     EXPECT_EQ(s.sent(), "no yes yes");
 }
 
+TEST(mails_that_wait, reset_the_server_when_the_mail_before_is_refused_at_its_end) {
+    for (const std::string chunking : {"", "250-CHUNKING\r\n"}) {
+        mail_scene s;
+        s.server.capabilities += chunking;
+        s.server.refused_contents = 1;
+        s.mails = 2;
+        s.large = 0;
+        s.run();
+        goes expected{"EHLO", "MAIL RCPT", "DATA", "content", "RSET MAIL RCPT", "DATA", "content"};
+        if (!chunking.empty()) expected = {"EHLO", "MAIL RCPT", "BDAT", "RSET MAIL RCPT", "BDAT"};
+        EXPECT_EQ(s.seen, expected);
+        EXPECT_EQ(s.sent(), "no yes");
+    }
+}
+
 TEST(mails_that_wait, begin_anew_where_the_server_is_still_amid_the_mail_before) {
     mail_scene s;
     s.mails = 2;

@@ -113,6 +113,28 @@ TEST(smtp_refusals, name_the_command_and_the_reply) {
     }
 }
 
+TEST(smtp_refusals, say_good_bye_to_a_server_that_is_not_the_right_one) {
+    smtp::client_options o = test_options();
+    o.starttls = smtp::starttls::required;
+    scripted_peer peer(greeted().read_until("QUIT\r\n"));
+    const auto r = send("smtp://" + peer.address().to_string(), o);
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error(), make_error_code(smtp::errc::starttls_unavailable));
+    EXPECT_TRUE(peer.wait_for_end());
+    EXPECT_EQ(peer.record().failure, "");
+    EXPECT_EQ(peer.record().received, "EHLO [127.0.0.1]\r\nQUIT\r\n");
+}
+
+TEST(smtp_refusals, are_no_end_without_close_notify_before_the_mail) {
+    script cut;
+    cut.send("220 x\r\n").read_until("\r\n").cut();
+    const scripted_peer peer(cut, {.self_signed = true});
+    const auto r = send("smtps://" + peer.address().to_string(), test_options());
+    ASSERT_FALSE(r);
+    EXPECT_EQ(r.error(), make_error_code(tls::errc::truncated));
+    EXPECT_TRUE(r.error().safe_to_retry());
+}
+
 TEST(smtp_refusals, go_back_to_helo_where_ehlo_is_not_known) {
     smtp_sink_options so;
     so.extended = false;

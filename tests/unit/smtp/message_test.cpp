@@ -198,6 +198,21 @@ TEST(smtp_message, made_elsewhere_leaves_out_no_recipient) {
     EXPECT_EQ(problem_of(message().raw("From: a@x.org\nTo: b@x.org\nBcc:\n\ntext\n")), "none");
 }
 
+TEST(smtp_message, made_elsewhere_goes_to_those_to_whom_it_was_resent) {
+    const std::string original = "From: a@x.org\nTo: b@x.org\nCc: c@x.org\n\ntext\n";
+    const std::string once = "Resent-From: d@x.org\nresent-to: e@x.org\nResent-Bcc: f@x.org\n";
+    message m;
+    m.raw(once + original);
+    EXPECT_EQ(problem_of(m), "none");
+    EXPECT_EQ(m.envelope_sender(), "d@x.org");
+    EXPECT_EQ(m.recipients(), (std::vector<std::string>{"e@x.org", "f@x.org"}));
+    message twice;
+    twice.raw("Resent-From: g@x.org\nResent-To: h@x.org\n" + once + original);
+    EXPECT_NE(problem_of(twice), "none");
+    twice.envelope_to("h@x.org");
+    EXPECT_EQ(problem_of(twice), "none");
+}
+
 TEST(smtp_message, made_elsewhere_shows_nobody_to_whom_it_was_resent) {
     message m;
     m.raw("From: a@x.org\nTo: b@x.org\nResent-Bcc: hidden@x.org\nResent-To: c@x.org\n\ntext\n");
