@@ -87,7 +87,8 @@ public:
     std::uint64_t publish(std::string_view data, std::string_view event = {});
 
     /// Sends the events to a client: those since its Last-Event-ID, then new ones, until `close`.
-    /// When that id is not known any more, all that are kept; without an id, only new ones. Fails
+    /// When that id is not known any more, all that are kept; without an id, only new ones, behind
+    /// the id of the last one, so that a client that is cut before the first misses none. Fails
     /// with `errc::too_slow` when the client lags too far, and as `event_sink::send`.
     operation<void> send_to(event_sink& out);
 

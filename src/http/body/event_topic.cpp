@@ -29,7 +29,16 @@ struct event_topic::state {
     // Under one lock: nothing is published between what was missed and what is new.
     subscription subscribe(std::string_view last_id) {
         const std::lock_guard guard(lock);
-        return {last_id.empty() ? std::deque<published>() : kept_since(last_id), live.subscribe()};
+        return {last_id.empty() ? position() : kept_since(last_id), live.subscribe()};
+    }
+
+    /// The id of the last event alone, for a client that gets none before its connection is cut.
+    std::deque<published> position() const {
+        if (next_id == 0) return {};
+        const std::string id = std::to_string(next_id - 1);
+        auto e = std::make_shared<published_event>();
+        static_cast<void>(append_event(e->text, {.id = id}));
+        return {std::move(e)};
     }
 
     std::deque<published> kept_since(std::string_view last_id) const {

@@ -161,7 +161,7 @@ TEST(event_topic, gives_what_was_missed_since_the_last_id) {
     const std::string c = "id: 12\ndata: c\n\n";
     const std::string d = "id: 13\ndata: d\n\n";
     const std::string b = "id: 11\ndata: b\n\n";
-    EXPECT_EQ(replayed(topic, ""), "(head)");
+    EXPECT_EQ(replayed(topic, ""), "(head)id: 13\n\n");
     EXPECT_EQ(replayed(topic, "13"), "(head)");
     EXPECT_EQ(replayed(topic, "12"), "(head)" + d);
     EXPECT_EQ(replayed(topic, "11"), "(head)" + c + d);
@@ -171,6 +171,10 @@ TEST(event_topic, gives_what_was_missed_since_the_last_id) {
     http::event_topic silent(3);
     silent.close();
     EXPECT_EQ(replayed(silent, "1"), "(head)");
+    EXPECT_EQ(replayed(silent, ""), "(head)id: 0\n\n");
+    http::event_topic from_zero(3, 0);
+    from_zero.close();
+    EXPECT_EQ(replayed(from_zero, ""), "(head)");
     http::event_topic forgetful(0, 10);
     EXPECT_EQ(forgetful.publish("a"), 10U);
     forgetful.close();
@@ -232,7 +236,7 @@ TEST(event_topic, sends_to_every_client_what_is_published) {
         auto c = publisher();
         co_await when_all(std::move(a), std::move(b), std::move(c));
     });
-    EXPECT_EQ(first.all, "(head)id: 1\nevent: news\ndata: one\n\nid: 2\ndata: two\n\n");
+    EXPECT_EQ(first.all, "(head)id: 0\n\nid: 1\nevent: news\ndata: one\n\nid: 2\ndata: two\n\n");
     EXPECT_EQ(second.all, first.all);
     EXPECT_EQ(topic.readers(), 0u);
 }
@@ -257,7 +261,7 @@ TEST(event_topic, cuts_a_client_that_falls_behind) {
             auto b = publisher();
             co_await when_all(std::move(a), std::move(b));
         });
-        EXPECT_EQ(out.all.size() > 10, n <= 4);
+        EXPECT_EQ(out.all.contains("data: x"), n <= 4);
     }
 }
 
