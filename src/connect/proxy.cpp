@@ -89,7 +89,11 @@ std::expected<proxy, error> proxy::parse(std::string_view url) {
     const std::uint16_t usual = *kind == proxy_kind::https ? default_https_port : default_port;
     const auto where = split_host_port(authority, usual);
     if (!where || !is_sendable(where->host)) return bad("no host or a bad port");
-    proxy p(*kind, std::string(where->host), where->port);
+    std::string host(where->host);
+    // RFC 6874 section 2: the zone of an address, behind a percent sign that is encoded.
+    const std::size_t zone = host.find("%25");
+    if (zone != std::string::npos && host.find(':') < zone) host.erase(zone + 1, 2);
+    proxy p(*kind, std::move(host), where->port);
     if (user_info && !read_credentials(*user_info, p)) return bad("user or password");
     return p;
 }

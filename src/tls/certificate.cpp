@@ -93,8 +93,7 @@ std::vector<std::string> certificate::names() const {
 }
 
 bool certificate::covers(std::string_view host) const {
-    if (host.size() > 1 && host.back() == '.') host.remove_suffix(1);
-    const std::string name(host);
+    const std::string name = detail::name_in_certificates(host);
     X509* const x = inner_->x509.get();
     if (detail::is_ip_address(name)) return X509_check_ip_asc(x, name.c_str(), 0) == 1;
     return X509_check_host(x, name.data(), name.size(), detail::host_flags, nullptr) == 1;

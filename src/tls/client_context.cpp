@@ -159,9 +159,7 @@ std::expected<detail::ssl_ptr, error> client_context::implementation::make(
     const std::string& host) {
     detail::ssl_ptr s(SSL_new(current().get()));
     if (s == nullptr) throw std::bad_alloc();
-    // RFC 6066 section 3: names go without the dot at their end, and so they stand in certificates.
-    const bool has_dot = host.size() > 1 && host.back() == '.';
-    const std::string name = host.substr(0, host.size() - (has_dot ? 1 : 0));
+    const std::string name = detail::name_in_certificates(host);
     const bool address = detail::is_ip_address(name);
     X509_VERIFY_PARAM* const check = SSL_get0_param(s.get());
     X509_VERIFY_PARAM_set_hostflags(check, detail::host_flags);

@@ -81,6 +81,14 @@ bool is_ip_address(const std::string& name) {
     return good;
 }
 
+std::string name_in_certificates(std::string_view host) {
+    if (host.size() > 1 && host.back() == '.') host.remove_suffix(1);
+    const std::size_t zone = host.find('%');
+    const std::string address(host.substr(0, zone));
+    const bool has_zone = zone != std::string_view::npos && is_ip_address(address);
+    return has_zone ? address : std::string(host);
+}
+
 std::expected<std::string, error> contents_of(std::string_view text, const char* operation) {
     if (is_inline(text)) return std::string(text);
     std::FILE* const file = std::fopen(std::string(text).c_str(), "rbe");

@@ -54,6 +54,10 @@ bool is_inline(std::string_view text) noexcept;
 /// Returns true if a name is an IP address.
 bool is_ip_address(const std::string& name);
 
+/// Returns the name of a host as certificates and SNI have it: without the dot at its end (RFC 6066
+/// section 3), and without the zone of an IPv6 address, which is valid on this machine only.
+std::string name_in_certificates(std::string_view host);
+
 /// Returns all of a file, or of a text that is the content itself.
 std::expected<std::string, error> contents_of(std::string_view text, const char* operation);
 

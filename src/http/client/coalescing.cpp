@@ -27,12 +27,13 @@ client_h2_connection* connection_pool::find_coalescible(origin& o, F leads_there
     return nullptr;
 }
 
-bool connection_pool::may_coalesce(origin& o) {
-    if (!options_.h2.coalesce || !o.secure_ || o.keeps_apart_ || o.wants_http_1_ ||
+net::family connection_pool::family_to_coalesce(origin& o) {
+    if (!options_.h2.coalesce || !o.secure_ || o.facts_.keeps_apart || o.facts_.wants_http_1 ||
         o.proxy_ != nullptr || !o.transport_->may_coalesce()) {
-        return false;
+        return net::family::none;
     }
-    return find_coalescible(o, [](client_h2_connection&) { return true; }) != nullptr;
+    auto* const c = find_coalescible(o, [](client_h2_connection&) { return true; });
+    return c != nullptr ? c->stream().peer().family() : net::family::none;
 }
 
 lease connection_pool::coalesce(origin& o, std::span<const net::address> addresses) {
@@ -54,11 +55,20 @@ lease connection_pool::coalesce(origin& o, std::span<const net::address> address
 }
 
 /// Returns a place on a connection to another origin that also serves this one, or none. If the
-/// lookup fails the call opens a connection, which then reports the error.
+/// lookup fails the call opens a connection, which then reports the error. Only addresses of the
+/// family of that connection are looked up: those of the other may take long.
 task<std::expected<lease, error>> running_call::coalesce() {
-    if (needs_new_connection_ || !shard_->pool().may_coalesce(*origin_)) co_return lease();
-    limit_.begin(*context_, options_->connect_timeout, attempt_deadline_);
-    auto resolving = shard_->names().resolve(origin_->host(), origin_->port());
+    if (needs_new_connection_) co_return lease();
+    const net::family only = shard_->pool().family_to_coalesce(*origin_);
+    if (only != net::family::v4 && only != net::family::v6) co_return lease();
+    duration longest = options_->connect_timeout;
+    const duration resolving_limit = options_->resolve_timeout;
+    if (resolving_limit > duration::zero() &&
+        (longest <= duration::zero() || resolving_limit < longest)) {
+        longest = resolving_limit;
+    }
+    limit_.begin(*context_, longest, attempt_deadline_);
+    auto resolving = shard_->names().resolve(origin_->host(), origin_->port(), only);
     auto found = co_await as_result(resolving);
     limit_.end();
     if (!found && coracle::detail::is_cancellation(found.error()) && !limit_.passed()) {

@@ -79,9 +79,10 @@ task<std::expected<lease, error>> running_call::get_connection() {
     }
     opening counted(*origin_);
     times_.queued = since_start();
+    const time_point begun = now();
     auto shared = co_await coalesce();
     if (!shared || *shared) co_return std::move(shared);
-    co_return co_await open_connection(counted);
+    co_return co_await open_connection(counted, begun);
 }
 
 /// Returns true if a granted connection can carry this request.
@@ -168,11 +169,13 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
     co_return *std::move(secure);
 }
 
-task<std::expected<lease, error>> running_call::open_connection(opening& counted) {
+/// `begun`: from then on its time counts.
+task<std::expected<lease, error>> running_call::open_connection(opening& counted,
+                                                                time_point begun) {
     const tls::session_info* secured = nullptr;
     time_point due = attempt_deadline_;
     if (options_->connect_timeout > duration::zero()) {
-        due = std::min(due, coracle::detail::later(now(), options_->connect_timeout));
+        due = std::min(due, coracle::detail::later(begun, options_->connect_timeout));
     }
     reached_ = phase::resolve;
     // Uses a context of its own, because addresses are tried in parallel.

@@ -123,11 +123,11 @@ std::expected<origin*, error> connection_pool::find(const url& u,
                                          forwarded && upgrades, options_.handshakes);
     last_ = origins_.emplace(known, std::move(made))->second.get();
     if (last_->knows_http_2()) {
-        last_->spoken_ = spoken::http_2;
+        last_->facts_.version = spoken::http_2;
     } else if (!last_->secure() || !t->offers_http_2()) {
-        last_->spoken_ = spoken::http_1;
+        last_->facts_.version = spoken::http_1;
     } else if (const auto said = known_.find(known); said != known_.end()) {
-        last_->spoken_ = said->second;
+        last_->facts_ = said->second;
     }
     return last_;
 }
@@ -271,9 +271,9 @@ void connection_pool::serve_passed_over() noexcept {
 }
 
 void connection_pool::opening_begins(origin& o) noexcept {
-    if (o.opening_++ != 0 || o.spoken_ == spoken::http_1) return;
+    if (o.opening_++ != 0 || o.facts_.version == spoken::http_1) return;
     o.patience_over_ = false;
-    const duration most = o.spoken_ == spoken::unknown ? alpn_patience : opening_patience;
+    const duration most = o.facts_.version == spoken::unknown ? alpn_patience : opening_patience;
     o.arm(coracle::detail::later(owner_->now(), most));
 }
 
@@ -287,17 +287,20 @@ void connection_pool::patience_over(origin& o) noexcept {
     serve_all();
 }
 
-/// Records the version of its last connection, also for the time after the origin was removed.
-void connection_pool::learn(origin& o, spoken what) noexcept {
-    o.spoken_ = what;
-    if (!o.secure()) return;
-    if (known_.size() >= most_known) known_.clear();
+template <class T>
+void origin::learn(T origin_facts::* fact, T value) noexcept {
+    facts_.*fact = value;
+    if (!secure_) return;
+    auto& known = pool_->known_;
+    if (known.size() >= most_known && !known.contains(name_)) known.clear();
     try {
-        known_[o.name_] = what;
+        known[name_].*fact = value;
     } catch (const std::bad_alloc&) {
         return;  // the next connection shows it anew
     }
 }
+
+template void origin::learn(bool origin_facts::*, bool) noexcept;
 
 lease connection_pool::opened(origin& o, std::unique_ptr<net::byte_stream> stream,
                               const tls::session_info* secured) {
@@ -323,7 +326,7 @@ lease connection_pool::opened(origin& o, std::unique_ptr<net::byte_stream> strea
     ++counters_.opened;
     opening_ended(o);
     if (secured != nullptr && o.get_transport().offers_http_2()) {
-        learn(o, is_http_2 ? spoken::http_2 : spoken::http_1);
+        o.learn(&origin_facts::version, is_http_2 ? spoken::http_2 : spoken::http_1);
     }
     serve_places(o);
     keep_place(o);

@@ -125,6 +125,14 @@ private:
 /// The version of HTTP that an origin speaks, as far as it is known.
 enum class spoken : std::uint8_t { unknown, http_1, http_2 };
 
+/// Facts that connections to a server have shown.
+struct origin_facts {
+    spoken version = spoken::unknown;  ///< of the last one
+    bool wants_http_1 = false;
+    bool upgrades_http_1_only = false;
+    bool keeps_apart = false;
+};
+
 /// The key of interchangeable connections: scheme, host, port and transport. All plain requests
 /// through a forwarding proxy share one, whatever their host.
 class origin final : ready_link, passed_over_link, deadline {
@@ -151,10 +159,10 @@ public:
         return proxy_ != nullptr && proxy_->is_http() && !secure_ && !tunnels_;
     }
     /// Facts learned about the server: it requires HTTP/1.1 for all requests, or for upgrades.
-    void wants_http_1() noexcept { wants_http_1_ = true; }
-    void upgrades_http_1_only() noexcept { upgrades_http_1_only_ = true; }
+    void wants_http_1() noexcept { learn(&origin_facts::wants_http_1, true); }
+    void upgrades_http_1_only() noexcept { learn(&origin_facts::upgrades_http_1_only, true); }
     /// The server refuses requests on connections to another origin (421).
-    void keeps_apart() noexcept { keeps_apart_ = true; }
+    void keeps_apart() noexcept { learn(&origin_facts::keeps_apart, true); }
     /// The streams that its last connection took at once. Until one has said it, as many as RFC
     /// 9113 section 6.5.2 recommends to take at least.
     void takes_streams(std::uint32_t most) noexcept {
@@ -162,7 +170,7 @@ public:
     }
     std::uint32_t usual_streams() const noexcept { return streams_; }
     bool takes_http_2(bool upgrades) const noexcept {
-        return !wants_http_1_ && !(upgrades && upgrades_http_1_only_);
+        return !facts_.wants_http_1 && !(upgrades && facts_.upgrades_http_1_only);
     }
     /// Returns true if connections without TLS use HTTP/2.
     bool knows_http_2() const noexcept { return transport_->knows_http_2() && !forwards(); }
@@ -181,18 +189,18 @@ private:
     /// Returns true if new requests should wait for a connection that is being opened, because it
     /// may have places for all.
     bool waits_for_opening() const noexcept {
-        return opening_ != 0 && spoken_ != spoken::http_1 && !patience_over_;
+        return opening_ != 0 && facts_.version != spoken::http_1 && !patience_over_;
     }
     /// Requests have waited long enough for the version of the origin.
     void expired() noexcept override;
+    /// Records a fact, also for the time after the origin was removed.
+    template <class T>
+    void learn(T origin_facts::* fact, T value) noexcept;
 
     intrusive_list<pool_link> idle_;        ///< the last used one first
     intrusive_list<h2_place_link> shared_;  ///< connections of HTTP/2, used or idle
-    spoken spoken_ = spoken::unknown;
     bool patience_over_ = false;
-    bool wants_http_1_ = false;
-    bool upgrades_http_1_only_ = false;
-    bool keeps_apart_ = false;
+    origin_facts facts_;
     std::uint32_t streams_ = 100;
     unsigned opening_ = 0;  ///< connections that are being opened
     intrusive_list<connection_request> waiting_;
@@ -253,8 +261,9 @@ public:
 
     /// Returns a place on an open connection to `o`, or none.
     lease take_place(origin& o);
-    /// Returns true if the certificate of a connection to another origin also covers `o`.
-    bool may_coalesce(origin& o);
+    /// Returns the family of the addresses by which a connection to another origin goes whose
+    /// certificate also covers `o`; none: there is no such connection.
+    net::family family_to_coalesce(origin& o);
     /// Returns a place on such a connection to one of `addresses`, or none.
     lease coalesce(origin& o, std::span<const net::address> addresses);
     /// Returns true if one more connection may be opened now, and counts it.
@@ -306,6 +315,8 @@ public:
     h1::response_head& parsed_head() noexcept { return head_; }
 
 private:
+    friend class origin;
+
     static client_connection* first(intrusive_list<pool_link>& list) noexcept {
         return static_cast<client_connection*>(list.front());
     }
@@ -348,7 +359,6 @@ private:
     lease use_idle(client_connection& c);
     void stop_waiting(client_connection& c) noexcept;
     void keep(client_connection& c) noexcept;
-    void learn(origin& o, spoken what) noexcept;
     void forget(origin& o) noexcept;
 
     loop* owner_;
@@ -358,7 +368,7 @@ private:
         origins_;
     origin* last_ = nullptr;  ///< the last result of `look_up`
     /// The versions of HTTP of origins that were removed.
-    std::unordered_map<std::string, spoken> known_;
+    std::unordered_map<std::string, origin_facts> known_;
     intrusive_list<pool_link> used_;
     intrusive_list<idle_link> idle_;  ///< the longest idle one first
     /// Origins with waiting requests and fewer connections than their limit, the longest wait

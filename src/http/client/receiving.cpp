@@ -246,6 +246,8 @@ task<call_result> running_call::attempt() {
     }
     auto composed = compose();
     if (!composed) co_return std::unexpected(std::move(composed).error());
+    // Its connection takes no more: a body that can be sent once is not begun.
+    if (has_body() && exchange_->turned_away()) co_return std::unexpected(head_error());
     if (options_->verbose) {
         log_connection();
         log_head('>', exchange_->request_text());

@@ -10,6 +10,7 @@
 #include "runtime/backoff.hpp"
 
 #include <coracle/runtime/sleep.hpp>
+#include <coracle/tls/error.hpp>
 
 #include <algorithm>
 
@@ -293,13 +294,15 @@ running_call::verdict running_call::judge_failure(const error& e) {
     if (exchange_ && exchange_->turned_away() && can_repeat_body() && moves_ < most_moves) {
         return verdict::elsewhere;
     }
-    const bool wants_http_1 =
-        exchange_ && exchange_->needs_http_1() && can_repeat_body() && !transport_->knows_http_2();
+    const bool wants_http_1 = exchange_ && exchange_->needs_http_1() && !transport_->knows_http_2();
+    // Also where this request cannot be repeated: the next one has what it needs.
     if (wants_http_1) origin_->wants_http_1();
-    if (wants_http_1 || std::exchange(needs_http_1_, false)) return verdict::over_http_1;
+    if ((wants_http_1 && can_repeat_body()) || std::exchange(needs_http_1_, false)) {
+        return verdict::over_http_1;
+    }
     const bool reused = exchange_ && exchange_->reused();
-    const bool gone =
-        e == errc::end_of_stream || e == std::errc::connection_reset || e == std::errc::broken_pipe;
+    const bool gone = e == errc::end_of_stream || e == std::errc::connection_reset ||
+                      e == std::errc::broken_pipe || e == make_error_code(tls::errc::truncated);
     // The server closed an idle connection while the request was on its way: a new connection shows
     // if there is another cause.
     if (reused && !needs_new_connection_ && gone && received() == 0 && can_repeat_body() &&
@@ -316,8 +319,9 @@ running_call::verdict running_call::judge_status(const response& r) {
     if (code != 401 && auth_ != nullptr) auth_->received(r.fields());
     if (code < 300) return verdict::done;
     // RFC 9110 section 15.5.20: repeats the request on a new connection to this origin alone.
-    if (code == 421 && r.info()->reused && !needs_new_connection_ && can_repeat_body()) {
-        return verdict::misdirected;
+    if (code == 421 && r.info()->reused && !needs_new_connection_) {
+        origin_->keeps_apart();
+        if (can_repeat_body()) return verdict::misdirected;
     }
     if (code == 417 && sent_expect_ && can_repeat_body()) return verdict::without_expect;
     // Also where this request cannot be repeated: the next one has what it needs.
@@ -462,7 +466,6 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
         co_return std::expected<void, error>();
     }
     if (v == verdict::misdirected) {
-        origin_->keeps_apart();
         needs_new_connection_ = true;
         co_await drop_response(a);
         a = call_result();

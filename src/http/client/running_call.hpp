@@ -84,7 +84,7 @@ private:
     task<std::expected<lease, error>> coalesce();
     task<std::expected<void, error>> wait_for_place(lease& granted);
     task<std::expected<bool, error>> is_fit(lease& granted);
-    task<std::expected<lease, error>> open_connection(opening& counted);
+    task<std::expected<lease, error>> open_connection(opening& counted, time_point begun);
     operation<std::unique_ptr<net::byte_stream>> reach_origin(connect::timings& parts);
     task<std::expected<std::unique_ptr<net::byte_stream>, error>> connect_to_peer(
         const tls::session_info** secured);

@@ -176,6 +176,10 @@ std::expected<std::shared_ptr<const connect::proxy>, error> transport::introduce
             return std::unexpected(std::move(e));
         }
         p.authenticator(login_for(p));
+    } else if (p.is_http() && p.user().find(':') != std::string::npos) {
+        // RFC 7617 section 2.
+        error e(std::errc::invalid_argument, "proxy");
+        return std::unexpected(std::move(e.on("a colon in the proxy's user")));
     }
     if (p.kind() == connect::proxy_kind::https) {
         auto context = tls_to_proxy();

@@ -193,13 +193,15 @@ void session::on_goaway(std::string_view payload) {
     // Further GOAWAYs have no effect, so they are limited like idle frames.
     if (std::exchange(going_away_, true)) glitch();
     if (failure_) return;
+    const bool asks_for_http_1 = code == error_code::http_1_1_required;
+    const error_code why = asks_for_http_1 ? code : error_code::refused_stream;
     // Streams after the last one were not and will not be processed (RFC 9113 section 6.8).
     const auto left_out = [&](const stream* s) { return is_ours(s->id_) && s->id_ > last; };
     for (;;) {
         // The callback of a failed stream may change the list.
         const auto at = std::find_if(streams_.begin(), streams_.end(), left_out);
         if (at == streams_.end()) break;
-        fail_stream(**at, error_code::refused_stream, true);
+        fail_stream(**at, why, true);
     }
     events_.goaway_received(last, code, payload.substr(8));
 }

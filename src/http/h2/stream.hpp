@@ -7,6 +7,7 @@
 
 #include <coracle/base/detail/intrusive_list.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -32,6 +33,10 @@ public:
     [[nodiscard]] bool sending() const noexcept { return offered_; }
     /// Returns true while this content waits for the peer to open the stream's window.
     [[nodiscard]] bool is_held() const noexcept { return left_ > 0 && send_window_ <= 0; }
+    /// Returns true if the peer has to open the stream's window before all of this content is out.
+    [[nodiscard]] bool needs_window() const noexcept {
+        return left_ > static_cast<std::uint64_t>(std::max<std::int64_t>(send_window_, 0));
+    }
     /// Returns the bytes of this content that are in no frame yet.
     [[nodiscard]] std::uint64_t unsent() const noexcept { return left_; }
     /// Returns the bytes of the last content that were in no frame when it was given up.

@@ -245,10 +245,18 @@ task<bool> h2_stream::send_piece(std::string_view piece, std::uint64_t& sent) {
 
 task<> h2_stream::wait_until_sent() {
     writes_ = true;
+    // Otherwise it only waits behind others.
+    const auto window = std::max<std::int64_t>(home_->session().send_window(), 0);
+    const bool waits_for_client = needs_window() || unsent() > static_cast<std::uint64_t>(window);
     sent_wait gone(*this);
     co_await coracle::detail::completion(gone);
     writes_ = false;
-    send_pace_.look(owner().owner().now(), static_cast<std::int64_t>(offered_ - unsent()));
+    const time_point now = owner().owner().now();
+    const auto moved = static_cast<std::int64_t>(offered_ - unsent());
+    if (waits_for_client)
+        send_pace_.look(now, moved);
+    else
+        send_pace_.excuse(now, moved);
 }
 
 task<bool> h2_stream::send_bytes(exchange& e) {

@@ -196,7 +196,8 @@ void h2_stream::reset(h2::error_code code) noexcept {
     } catch (const std::bad_alloc&) {
         home_->fail_without_memory();
     }
-    over(true);
+    // Behind a complete response, the rest of the request alone is refused by it.
+    over(code != h2::error_code::no_error);
     home_->schedule_flush();
 }
 

@@ -86,6 +86,14 @@ protected:
                 co_await out.write("late");
             });
         });
+        r.post("/refuses", [](http::request&) -> task<http::response> {
+            co_await sleep_for(std::chrono::milliseconds(1));
+            co_return http::status::unauthorized;
+        });
+        r.post("/ignores", [](http::request&) -> task<http::response> {
+            co_await sleep_for(std::chrono::milliseconds(1));
+            co_return http::response(std::string(20'000, 'i'));
+        });
         r.get("/small", [](http::request&) { return http::response("small"); });
         r.get("/waited", [](http::request&) -> task<http::response> {
             co_await sleep_for(std::chrono::milliseconds(1));
@@ -123,6 +131,19 @@ public:
 private:
     std::atomic<int> told_{0};
 };
+
+TEST_P(broken_off_responses, are_no_consequence_of_an_upload_that_nobody_reads) {
+    block_on([&]() -> task<> {
+        http::client client(options());
+        for (const char* path : {"/refuses", "/ignores"}) {
+            auto asking = client.post(server_.url(path)).body(std::string(1'000'000, 'x')).full();
+            EXPECT_TRUE(co_await as_result(asking)) << path;
+            const records::entry seen = seen_.next();
+            EXPECT_EQ(seen.path, path);
+            EXPECT_TRUE(seen.is_whole) << path;
+        }
+    });
+}
 
 TEST_P(broken_off_responses, are_no_consequence_of_an_observer_that_throws) {
     thrower first;

@@ -209,3 +209,43 @@ TEST(h2_server_bodies, ends_a_stream_whose_body_or_reader_stalls_and_serves_the_
         if (::testing::Test::HasFailure()) return;
     }
 }
+
+// An event stream beside a download over a slow way: each event waits for what is before it.
+TEST(h2_server_bodies, calls_no_stream_slow_that_waits_behind_others) {
+    http::router routes;
+    routes.get("/events", [](http::request&) {
+        return http::stream([](http::body_writer& out) -> task<> {
+            for (;;) {
+                co_await out.write(repeated(100));
+                co_await sleep_for(1s);
+            }
+        });
+    });
+    routes.get("/download", [](http::request&) {
+        return http::stream([](http::body_writer& out) -> task<> {
+            const std::string piece = repeated(64 * 1024);
+            for (;;) co_await out.write(piece);
+        });
+    });
+    for (const std::uint64_t seed : seeds(3)) {
+        world w(seed, http::handler(routes));
+        w.run([](world& in) -> task<> {
+            http::h2_limits wide;
+            wide.stream_window = wide.max_stream_window = 64 << 20;
+            wide.connection_window = 256 << 20;
+            h2_peer p(co_await in.connect(), wide);
+            auto& events = p.get("/events");
+            auto& download = p.get("/download");
+            for (int i = 0; i != 30; ++i) {
+                co_await p.go_on_for(20ms);
+                download.content.clear();
+                co_await sleep_for(9s);
+            }
+            EXPECT_FALSE(events.over());
+            EXPECT_GT(events.content.size(), 1000u);
+            EXPECT_EQ(in.counters().write_too_slow, 0u);
+            p.connection().close();
+        });
+        if (::testing::Test::HasFailure()) return;
+    }
+}

@@ -42,6 +42,8 @@ TEST(proxy, is_read_from_a_url) {
     EXPECT_EQ(read("http://host"), "http://host:1080");
     EXPECT_EQ(read("socks5h://[::1]"), "socks5h://[::1]:1080");
     EXPECT_EQ(read("socks5://[2001:db8::1]:9"), "socks5://[2001:db8::1]:9");
+    EXPECT_EQ(read("http://[fe80::1%25eth0]:9"), "http://[fe80::1%eth0]:9");
+    EXPECT_EQ(read("http://[fe80::1%eth0]:9"), "http://[fe80::1%eth0]:9");
     EXPECT_EQ(read("socks4a://host:1"), "socks4a://host:1");
     EXPECT_EQ(read("socks://host:65535"), "socks4://host:65535");
 }

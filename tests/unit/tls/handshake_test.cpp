@@ -194,6 +194,16 @@ TEST(tls_handshake, trusts_a_self_signed_certificate_that_it_was_given) {
     EXPECT_EQ(refusal(co, so, "::1"), std::error_code());
 }
 
+TEST(tls_handshake, verifies_an_address_without_its_zone) {
+    tls::server_options so;
+    so.certificates = {tls::self_signed({"fe80::1"})};
+    tls::client_options co;
+    co.authorities = so.certificates.front().certificate;
+    EXPECT_EQ(refusal(co, so, "fe80::1%eth0"), std::error_code());
+    EXPECT_EQ(refusal(co, so, "fe80::2%eth0"), tls::errc::certificate_for_another_address);
+    EXPECT_EQ(refusal(co, so, "localhost%eth0"), tls::errc::certificate_for_another_host);
+}
+
 TEST(tls_handshake, refuses_an_unknown_authority) {
     const tls_world world;
     const testing::test_ca other("Other CA");

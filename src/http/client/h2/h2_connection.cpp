@@ -392,8 +392,9 @@ void client_h2_connection::ended(client_h2_exchange& e, bool after_silence,
     if (!reported) lose_without_memory();
     --exchanges_count_;
     if (e.sending()) leaving_.push_back(e);
-    offer_places();
+    // Before others are told to begin on it.
     if (after_silence) silent_ = true;
+    offer_places();
     wake_writer();
     home().pool().place_freed(*this);
 }

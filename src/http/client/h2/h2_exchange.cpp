@@ -109,7 +109,8 @@ void client_h2_exchange::end_came(const h2::head* trailers) {
 
 void client_h2_exchange::failed(error why, bool refused) noexcept {
     upload_over_ = true;
-    refused_ = refused;
+    // The connection that is lost next takes none of it back.
+    refused_ = refused_ || refused;
     // A server with a complete response may not want the rest of the request (RFC 9113 section
     // 8.1).
     if (!failure_ && !received_end_) failure_ = std::move(why);

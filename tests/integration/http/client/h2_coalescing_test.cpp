@@ -1,10 +1,13 @@
 // Requests to one origin over a connection of HTTP/2 to another (RFC 9113 section 9.1.1).
 
 #include "support/client_calls.hpp"
+#include "support/dns_server.hpp"
 #include "support/temporary_directory.hpp"
+#include "support/test_ca.hpp"
 
 #include <coracle/http/server.hpp>
 #include <coracle/testing/local_server.hpp>
+#include <coracle/tls/context.hpp>
 
 #include <gtest/gtest.h>
 
@@ -64,6 +67,55 @@ TEST(client_h2_coalescing, needs_a_certificate_that_was_looked_at) {
     const auto s = visit_both(way::insecure);
     EXPECT_EQ(s.opened, 2u);
     EXPECT_EQ(s.h2.coalesced, 0u);
+}
+
+// A name server that is silent about the other family would hold it up.
+TEST(client_h2_coalescing, looks_up_only_addresses_of_the_family_of_the_connection) {
+    dns_server names([](const dns_query& q) -> std::vector<std::string> {
+        if (q.type != dns_a) return {};
+        return {dns_reply(q).a(q.name, "127.0.0.1")};
+    });
+    const test_ca ca;
+    http::server_options served;
+    tls::server_options secure;
+    secure.certificates.push_back(ca.issue({.names = {"a.test", "b.test"}}));
+    served.tls = std::make_shared<tls::server_context>(secure);
+    const local_server server([](http::request& req) { return std::string(req.host()); }, served);
+    const temporary_directory files;
+    http::client_options o;
+    o.proxy_from_environment = false;
+    o.certificates.authorities = files.write("ca.pem", ca.pem());
+    http::pool_options p;
+    p.resolver.servers = {names.at()};
+    p.resolver.configuration.clear();
+    p.resolver.hosts.clear();
+    http::client client(o, p);
+    for (const char* host : {"a.test", "b.test"}) {
+        const std::string authority = std::string(host) + ':' + std::to_string(server.port());
+        EXPECT_EQ(client.get("https://" + authority + "/").wait().body, authority);
+    }
+    EXPECT_EQ(client.statistics().opened, 1U);
+    EXPECT_EQ(client.statistics().h2.coalesced, 1U);
+    EXPECT_EQ(names.asked("b.test", dns_a), 1U);
+    EXPECT_EQ(names.asked("b.test", dns_aaaa), 0U);
+}
+
+TEST(client_h2_coalescing, ends_also_for_requests_that_cannot_be_repeated) {
+    local_server_options served;
+    served.self_signed = true;
+    const local_server server([](http::request& req) { return name_host(req, way::misdirected); },
+                              served);
+    const temporary_directory files;
+    http::client_options o;
+    o.proxy_from_environment = false;
+    o.certificates.authorities = files.write("ca.pem", server.authorities());
+    http::client client(o);
+    EXPECT_EQ(client.get(server.url("/")).wait().status, http::status::ok);
+    const auto write = [](http::body_writer& out) -> task<> { co_await out.write("x"); };
+    const std::string other = "https://localhost:" + std::to_string(server.port()) + "/";
+    for (const auto expected : {http::status::misdirected_request, http::status::ok}) {
+        EXPECT_EQ(client.post(other).body(http::body::stream(write)).wait().status, expected);
+    }
 }
 
 TEST(client_h2_coalescing, ends_where_the_server_says_that_it_was_misdirected) {

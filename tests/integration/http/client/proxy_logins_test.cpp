@@ -102,6 +102,20 @@ TEST(client_proxy_logins, give_a_token_at_once) {
     EXPECT_THAT(proxy.record().received, HasSubstr("Proxy-Authorization: Bearer paddle\r\n"));
 }
 
+// The part behind it would be taken for the password.
+TEST(client_proxy_logins, are_not_given_as_basic_where_the_user_has_a_colon) {
+    const scripted_peer proxy(script().read_head().respond("one"));
+    http::client_options o;
+    o.proxy = "http://bo%3Aat:paddle@" + proxy.address().to_string();
+    http::client client(o);
+    for (const char* url : {"http://origin.test/", "https://origin.test/"}) {
+        const error e = failure_of(client.get(url));
+        EXPECT_EQ(e, std::errc::invalid_argument) << e;
+        EXPECT_THAT(e.message(), HasSubstr("a colon in the proxy's user"));
+    }
+    EXPECT_EQ(proxy.connections(), 0U);
+}
+
 TEST(client_proxy_logins, are_user_and_password_for_socks) {
     const scripted_peer proxy(script().read_head());
     http::client_options o = through(proxy, http::auth_scheme::digest);

@@ -298,6 +298,29 @@ TEST(client_h2, goes_elsewhere_with_what_a_server_left_unprocessed) {
     });
 }
 
+TEST(client_h2, goes_elsewhere_though_the_connection_is_lost_right_behind_the_goaway) {
+    for (const char* method : {"GET", "POST"}) {
+        with_peer([method](h2_script_server& peer, http::client& client) -> task<> {
+            peer.on_end = [&](connection& c, request& r) {
+                if (&c != peer.connections[0].get() || r.path == "/first") {
+                    return c.respond(r, "done");
+                }
+                c.goaway(r.id() - 2, h2_code::no_error);
+                // A ping that is too short.
+                c.send_raw(std::string("\0\0\1\6\0\0\0\0\0x", 10));
+            };
+            EXPECT_EQ((co_await client.get(peer.url("/first")).full()).body, "done");
+            auto calling = client.request(method, peer.url("/moved")).full();
+            const auto moved = co_await as_result(calling);
+            EXPECT_TRUE(moved) << moved.error();
+            if (!moved) co_return;
+            EXPECT_EQ(moved->body, "done");
+            EXPECT_EQ(moved->info.attempts, 2U);
+            EXPECT_EQ(client.statistics().retries, 0U);
+        });
+    }
+}
+
 TEST(client_h2, gives_up_on_a_server_that_refuses_everything) {
     with_peer([](h2_script_server& peer, http::client& client) -> task<> {
         unsigned asked = 0;

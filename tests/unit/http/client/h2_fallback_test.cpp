@@ -67,6 +67,40 @@ TEST(client_h2_fallback, takes_a_server_that_wants_http_1_at_its_word) {
         EXPECT_EQ((co_await client.get(server.url()).full()).info.attempts, 1u);
         EXPECT_EQ(server.over_h2, 1u);
         EXPECT_EQ(client.statistics().retries, 0u);
+        // Also when all connections are gone.
+        co_await sleep_for(5min);
+        EXPECT_EQ(client.statistics().connections, 0u);
+        EXPECT_EQ((co_await client.get(server.url()).full()).info.attempts, 1u);
+        EXPECT_EQ(server.over_h2, 1u);
+    });
+}
+
+TEST(client_h2_fallback, takes_a_server_that_goes_away_for_http_1_at_its_word) {
+    with_reluctant([](reluctant_server& server, http::client& client) -> task<> {
+        server.on_end = [](h2_script_connection& c, h2_script_stream&) {
+            c.goaway(0, h2_code::http_1_1_required);
+        };
+        const auto first = co_await client.post(server.url()).body("x").full();
+        EXPECT_EQ(first.body, "old");
+        EXPECT_EQ(first.info.attempts, 2u);
+        EXPECT_EQ(server.over_h2, 1u);
+    });
+}
+
+TEST(client_h2_fallback, is_learned_from_requests_that_cannot_be_repeated) {
+    with_reluctant([](reluctant_server& server, http::client& client) -> task<> {
+        server.on_end = [](h2_script_connection& c, h2_script_stream& r) {
+            c.reset(r, h2_code::http_1_1_required);
+        };
+        server.response = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\nold";
+        const auto write = [](http::body_writer& out) -> task<> { co_await out.write("x"); };
+        for (const bool known : {false, true}) {
+            auto calling = client.post(server.url()).body(http::body::stream(write)).full();
+            const auto r = co_await as_result(calling);
+            EXPECT_EQ(r.has_value(), known);
+            EXPECT_TRUE(!r || r->body == "old");
+        }
+        EXPECT_EQ(server.over_h2, 1u);
     });
 }
 

@@ -9,6 +9,8 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
 namespace coracle::testing {
 namespace {
 
@@ -250,6 +252,53 @@ TEST(client_h2, waits_for_a_server_that_takes_no_streams_as_long_as_its_deadline
             EXPECT_EQ(late.error(), std::errc::timed_out) << late.error();
         },
         p);
+}
+
+/// Posts a streamed body while the only stream of the first connection is held, until `unfit` makes
+/// that connection unfit.
+void expect_body_begun_once(const std::function<task<>(connection&, http::client&)>& unfit) {
+    with_peer([&](h2_script_server& peer, http::client& client) -> task<> {
+        EXPECT_TRUE((co_await client.get(peer.url()).full()).ok());
+        peer.connections[0]->send_raw(settings(max_concurrent_streams, 1));
+        co_await sleep_for(100ms);
+        peer.on_end = [&](connection& c, request& r) {
+            if (&c != peer.connections[0].get()) c.respond(r, "elsewhere");
+        };
+        unsigned begun = 0;
+        const auto write = [&](http::body_writer& out) -> task<> {
+            ++begun;
+            co_await out.write("x");
+        };
+        const auto hold = [&]() -> task<> {
+            auto calling = client.get(peer.url("/held")).timeout(2s).full();
+            static_cast<void>(co_await as_result(calling));
+        };
+        const auto post = [&]() -> task<> {
+            co_await sleep_for(10ms);
+            auto calling = client.post(peer.url()).body(http::body::stream(write)).full();
+            const auto r = co_await as_result(calling);
+            EXPECT_TRUE(r) << r.error();
+            EXPECT_TRUE(!r || r->body == "elsewhere");
+        };
+        const auto end = [&]() -> task<> {
+            co_await sleep_for(500ms);
+            co_await unfit(*peer.connections[0], client);
+        };
+        co_await when_all(hold(), post(), end());
+        EXPECT_EQ(begun, 1U);
+    });
+}
+
+TEST(client_h2, begins_no_body_on_a_connection_that_takes_no_more) {
+    expect_body_begun_once([](connection& c, http::client&) -> task<> {
+        c.goaway(0x7fffffff, h2_code::no_error);
+        co_return;
+    });
+    // The held one reaches its timeout.
+    expect_body_begun_once([](connection& c, http::client&) -> task<> {
+        c.falls_silent = true;
+        co_return;
+    });
 }
 
 // RFC 9113 section 6.9.2: a window may become negative.
