@@ -77,6 +77,14 @@ bool read_all(int fd, char* into, std::size_t size) {
 
 }  // namespace
 
+net::resolver_options asking(std::vector<net::address> servers) {
+    net::resolver_options o;
+    o.servers = std::move(servers);
+    o.configuration.clear();
+    o.hosts.clear();
+    return o;
+}
+
 dns_reply::dns_reply(const dns_query& q)
     : head_(q.bytes.substr(0, 2) + "\x81\x80"), question_(q.bytes.substr(header_size)) {}
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <coracle/net/address.hpp>
+#include <coracle/net/resolver.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -55,6 +56,9 @@ private:
     unsigned record_count_ = 0;
     unsigned authorities_ = 0;
 };
+
+/// Options of a resolver that asks these servers alone, and heeds nothing of this machine.
+net::resolver_options asking(std::vector<net::address> servers);
 
 /// A name server on the loopback, UDP and TCP on one port that the system picks, in a thread of its
 /// own. It responds as a script says, which runs in that thread.

@@ -61,13 +61,11 @@ task<std::expected<lease, error>> running_call::coalesce() {
     if (needs_new_connection_) co_return lease();
     const net::family only = shard_->pool().family_to_coalesce(*origin_);
     if (only != net::family::v4 && only != net::family::v6) co_return lease();
-    duration longest = options_->connect_timeout;
-    const duration resolving_limit = options_->resolve_timeout;
-    if (resolving_limit > duration::zero() &&
-        (longest <= duration::zero() || resolving_limit < longest)) {
-        longest = resolving_limit;
+    time_point latest = attempt_deadline_;
+    if (options_->resolve_timeout > duration::zero()) {
+        latest = std::min(latest, coracle::detail::later(now(), options_->resolve_timeout));
     }
-    limit_.begin(*context_, longest, attempt_deadline_);
+    limit_.begin(*context_, options_->connect_timeout, latest);
     auto resolving = shard_->names().resolve(origin_->host(), origin_->port(), only);
     auto found = co_await as_result(resolving);
     limit_.end();

@@ -300,7 +300,17 @@ void origin::learn(T origin_facts::* fact, T value) noexcept {
     }
 }
 
-template void origin::learn(bool origin_facts::*, bool) noexcept;
+void origin::wants_http_1() noexcept {
+    learn(&origin_facts::wants_http_1, true);
+}
+
+void origin::upgrades_http_1_only() noexcept {
+    learn(&origin_facts::upgrades_http_1_only, true);
+}
+
+void origin::keeps_apart() noexcept {
+    learn(&origin_facts::keeps_apart, true);
+}
 
 lease connection_pool::opened(origin& o, std::unique_ptr<net::byte_stream> stream,
                               const tls::session_info* secured) {

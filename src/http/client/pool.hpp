@@ -159,10 +159,10 @@ public:
         return proxy_ != nullptr && proxy_->is_http() && !secure_ && !tunnels_;
     }
     /// Facts learned about the server: it requires HTTP/1.1 for all requests, or for upgrades.
-    void wants_http_1() noexcept { learn(&origin_facts::wants_http_1, true); }
-    void upgrades_http_1_only() noexcept { learn(&origin_facts::upgrades_http_1_only, true); }
+    void wants_http_1() noexcept;
+    void upgrades_http_1_only() noexcept;
     /// The server refuses requests on connections to another origin (421).
-    void keeps_apart() noexcept { learn(&origin_facts::keeps_apart, true); }
+    void keeps_apart() noexcept;
     /// The streams that its last connection took at once. Until one has said it, as many as RFC
     /// 9113 section 6.5.2 recommends to take at least.
     void takes_streams(std::uint32_t most) noexcept {

@@ -7,10 +7,10 @@
 
 #include <coracle/base/detail/intrusive_list.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace coracle::http::h2 {
 
@@ -35,7 +35,7 @@ public:
     [[nodiscard]] bool is_held() const noexcept { return left_ > 0 && send_window_ <= 0; }
     /// Returns true if the peer has to open the stream's window before all of this content is out.
     [[nodiscard]] bool needs_window() const noexcept {
-        return left_ > static_cast<std::uint64_t>(std::max<std::int64_t>(send_window_, 0));
+        return left_ > 0 && std::cmp_greater(left_, send_window_);
     }
     /// Returns the bytes of this content that are in no frame yet.
     [[nodiscard]] std::uint64_t unsent() const noexcept { return left_; }

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 namespace coracle::http::detail {
 namespace {
@@ -246,8 +247,8 @@ task<bool> h2_stream::send_piece(std::string_view piece, std::uint64_t& sent) {
 task<> h2_stream::wait_until_sent() {
     writes_ = true;
     // Otherwise it only waits behind others.
-    const auto window = std::max<std::int64_t>(home_->session().send_window(), 0);
-    const bool waits_for_client = needs_window() || unsent() > static_cast<std::uint64_t>(window);
+    const bool waits_for_client =
+        needs_window() || std::cmp_greater(unsent(), home_->session().send_window());
     sent_wait gone(*this);
     co_await coracle::detail::completion(gone);
     writes_ = false;

@@ -308,9 +308,11 @@ task<std::expected<void, error>> transaction::hand_over(std::string_view bytes, 
     if (over().has_input()) {
         auto taking = over().takes_input();
         const bool is_early = co_await std::move(taking);
-        const error early(make_error_code(errc::unexpected_reply), "smtp", phase::send);
-        auto telling = interrupted(early);
-        if (is_early) co_return co_await std::move(telling);
+        if (is_early) {
+            const error early(make_error_code(errc::unexpected_reply), "smtp", phase::send);
+            auto telling = interrupted(early);
+            co_return co_await std::move(telling);
+        }
     }
     if (last) end_sent_ = progress_.maybe_sent = true;
     // Most mails go in one step: no task for them.

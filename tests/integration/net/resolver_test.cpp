@@ -34,10 +34,7 @@ using replies = std::vector<std::string>;
 
 /// Nothing of this machine: only the given servers.
 net::resolver_options only(std::vector<net::address> servers) {
-    net::resolver_options o;
-    o.servers = std::move(servers);
-    o.configuration.clear();
-    o.hosts.clear();
+    net::resolver_options o = coracle::testing::asking(std::move(servers));
     o.timeout = 20s;
     return o;
 }

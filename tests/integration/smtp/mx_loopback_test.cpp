@@ -33,9 +33,7 @@ smtp::message to(std::string_view recipients) {
 /// A resolver that asks this server alone.
 smtp::pool_options asking(const dns_server& names) {
     smtp::pool_options pool;
-    pool.resolver.servers = {names.at()};
-    pool.resolver.configuration.clear();
-    pool.resolver.hosts.clear();
+    pool.resolver = coracle::testing::asking({names.at()});
     return pool;
 }
 

@@ -1,5 +1,7 @@
 #include "smtp/client/connection.hpp"
 
+#include "support/stream_over.hpp"
+
 #include <coracle/net/socket.hpp>
 #include <coracle/net/unix_socket.hpp>
 #include <coracle/runtime/runtime.hpp>
@@ -7,31 +9,16 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <string_view>
 
 using namespace coracle;
 
 namespace {
 
 /// Says that something has come, as a stream of TLS does for a record without data.
-class eager_stream final : public net::byte_stream {
+class eager_stream final : public testing::stream_over {
 public:
-    explicit eager_stream(std::unique_ptr<net::byte_stream> below) : below_(std::move(below)) {}
-
+    using stream_over::stream_over;
     bool has_input() noexcept override { return true; }
-    void shutdown_output() noexcept override { below_->shutdown_output(); }
-    void close(bool reset) noexcept override { below_->close(reset); }
-    std::int64_t try_send(std::string_view bytes) noexcept override {
-        return below_->try_send(bytes);
-    }
-    bool watch_hangup(hangup_watch* w) noexcept override { return below_->watch_hangup(w); }
-    const net::address& peer() const noexcept override { return below_->peer(); }
-    loop& owner() const noexcept override { return below_->owner(); }
-    bool start(io_operation& op) noexcept override { return below_->start(op); }
-    void cancel(io_operation& op) noexcept override { below_->cancel(op); }
-
-private:
-    std::unique_ptr<net::byte_stream> below_;
 };
 
 }  // namespace

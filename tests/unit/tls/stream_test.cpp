@@ -1,3 +1,4 @@
+#include "support/stream_over.hpp"
 #include "support/stream_reads.hpp"
 #include "support/temporary_directory.hpp"
 #include "tls/encrypted_stream.hpp"
@@ -23,40 +24,32 @@ using testing::tls_pair;
 using testing::tls_world;
 
 /// A stream of which a test says what becomes of what is sent.
-class valve final : public net::byte_stream {
+class valve final : public testing::stream_over {
 public:
     enum class state : std::uint8_t { open, full, bottomless };
     state now = state::open;
     unsigned sends = 0;
 
-    explicit valve(std::unique_ptr<net::byte_stream> beneath) noexcept
-        : beneath_(std::move(beneath)) {}
+    using stream_over::stream_over;
 
     std::int64_t try_send(std::string_view bytes) noexcept override {
         ++sends;
         if (now == state::full) return -EAGAIN;
         if (now == state::bottomless) return static_cast<std::int64_t>(bytes.size());
-        return beneath_->try_send(bytes);
+        return stream_over::try_send(bytes);
     }
     bool start(io_operation& op) noexcept override {
-        if (op.code == opcode::receive || now == state::open) return beneath_->start(op);
+        if (op.code == opcode::receive || now == state::open) return stream_over::start(op);
         waiting_ = &op;
         return false;
     }
     void cancel(io_operation& op) noexcept override {
-        if (&op != waiting_) return beneath_->cancel(op);
+        if (&op != waiting_) return stream_over::cancel(op);
         op.result = -ECANCELED;
         owner().complete_later(*std::exchange(waiting_, nullptr));
     }
-    void shutdown_output() noexcept override { beneath_->shutdown_output(); }
-    void close(bool reset = false) noexcept override { beneath_->close(reset); }
-    bool has_input() noexcept override { return beneath_->has_input(); }
-    bool watch_hangup(hangup_watch* w) noexcept override { return beneath_->watch_hangup(w); }
-    const net::address& peer() const noexcept override { return beneath_->peer(); }
-    loop& owner() const noexcept override { return beneath_->owner(); }
 
 private:
-    std::unique_ptr<net::byte_stream> beneath_;
     io_operation* waiting_ = nullptr;
 };
 

@@ -26,15 +26,20 @@ http::response name_host(http::request& req, way how) {
     return http::response(std::string(req.host()));
 }
 
+http::client_options trusting(const temporary_directory& files, const std::string& authorities) {
+    http::client_options o;
+    o.proxy_from_environment = false;
+    o.certificates.authorities = files.write("ca.pem", authorities);
+    return o;
+}
+
 http::client_statistics visit_both(way how) {
     local_server_options served;
     served.self_signed = true;
     const local_server server([how](http::request& req) { return name_host(req, how); }, served);
     const temporary_directory files;
-    http::client_options o;
-    o.proxy_from_environment = false;
+    http::client_options o = trusting(files, server.authorities());
     o.insecure = how == way::insecure;
-    o.certificates.authorities = files.write("ca.pem", server.authorities());
     http::pool_options p;
     p.h2.coalesce = how != way::not_wanted;
     http::client client(o, p);
@@ -82,14 +87,9 @@ TEST(client_h2_coalescing, looks_up_only_addresses_of_the_family_of_the_connecti
     served.tls = std::make_shared<tls::server_context>(secure);
     const local_server server([](http::request& req) { return std::string(req.host()); }, served);
     const temporary_directory files;
-    http::client_options o;
-    o.proxy_from_environment = false;
-    o.certificates.authorities = files.write("ca.pem", ca.pem());
     http::pool_options p;
-    p.resolver.servers = {names.at()};
-    p.resolver.configuration.clear();
-    p.resolver.hosts.clear();
-    http::client client(o, p);
+    p.resolver = asking({names.at()});
+    http::client client(trusting(files, ca.pem()), p);
     for (const char* host : {"a.test", "b.test"}) {
         const std::string authority = std::string(host) + ':' + std::to_string(server.port());
         EXPECT_EQ(client.get("https://" + authority + "/").wait().body, authority);
@@ -106,10 +106,7 @@ TEST(client_h2_coalescing, ends_also_for_requests_that_cannot_be_repeated) {
     const local_server server([](http::request& req) { return name_host(req, way::misdirected); },
                               served);
     const temporary_directory files;
-    http::client_options o;
-    o.proxy_from_environment = false;
-    o.certificates.authorities = files.write("ca.pem", server.authorities());
-    http::client client(o);
+    http::client client(trusting(files, server.authorities()));
     EXPECT_EQ(client.get(server.url("/")).wait().status, http::status::ok);
     const auto write = [](http::body_writer& out) -> task<> { co_await out.write("x"); };
     const std::string other = "https://localhost:" + std::to_string(server.port()) + "/";
