@@ -33,7 +33,7 @@ endif()
 
 # The words of a source that runs a real loop, or may.
 set(coracle_words_of_real_loops
-    "block_on\\(|runtime_options|make_backend|support/(connected|served)\\.hpp")
+    "block_on\\(|runtime_options|make_backend|support/(connected|mx_world|served)\\.hpp")
 
 # Sets `result` to the filter of all suites in the sources.
 function(coracle_suites_of result)
