@@ -239,7 +239,7 @@ TEST(h2_server_bodies, calls_no_stream_slow_that_waits_behind_others) {
             for (int i = 0; i != 30; ++i) {
                 co_await p.go_on_for(20ms);
                 download.content.clear();
-                co_await sleep_for(9s);
+                co_await sleep_for(13s);
             }
             EXPECT_FALSE(events.over());
             EXPECT_GT(events.content.size(), 1000u);

@@ -15,7 +15,7 @@ using namespace coracle;
 namespace {
 
 /// Says that something has come, as a stream of TLS does for a record without data.
-class eager_stream final : public testing::stream_over {
+class eager_stream final : public coracle::testing::stream_over {
 public:
     using stream_over::stream_over;
     bool has_input() noexcept override { return true; }
