@@ -32,16 +32,20 @@ def queues_of(server):
 
 
 def wait_until_full(server):
-    """Gives the bytes that the system holds for each client, once there are no more to come."""
+    """Gives the bytes that the system holds for each client, once there are no more to come.
+
+    On a busy machine the last are not full when the server gives up the first, 30 s after it could last
+    write to them: their sum falls then, and never stays the same.
+    """
     held = 0
     until = time.monotonic() + 100  # a busy machine takes as long as it likes
     while time.monotonic() < until and held <= WITHOUT_END:
         time.sleep(0.3)
         queues = queues_of(server)
         before, held = held, sum(queues) / CROWD
-        if held == before and held >= LEAST_HELD:
-            check(held <= MOST_HELD, f"{held:.0f} bytes of each client are held: {shown(queues)}")
-            return held
+        if held <= before and before >= LEAST_HELD:
+            check(before <= MOST_HELD, f"{before:.0f} bytes of each client are held, then {shown(queues)}")
+            return before
     check(False, f"{held:.0f} bytes of each client are held: they are not served, or without an end")
 
 
@@ -75,7 +79,7 @@ def test_slow_crowd():
         print(f"{held:.0f} bytes in the system and {grown:.0f} in the server for each of {CROWD}; "
               f"others meanwhile {max(delays) * 1000:.0f} ms at most, then {delay_of(server) * 1000:.0f} ms",
               flush=True)
-        check(crowd[0].recv(13) == b"HTTP/1.1 200 ", "the first of the crowd is not served")
+        check(crowd[-1].recv(13) == b"HTTP/1.1 200 ", "the last of the crowd is not served")
         # A busy machine makes some of them longer: what the server computes while we wait for a core counts too.
         usual = statistics.median(delays)
         check(usual <= LONGEST_DELAY / 2, f"clients wait for {usual * 1000:.0f} ms")
