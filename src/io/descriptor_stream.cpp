@@ -242,7 +242,7 @@ std::int64_t descriptor_stream::send_from_file(send_file_operation& op) noexcept
 
 std::int64_t descriptor_stream::try_send(std::string_view bytes) noexcept {
     if (!open()) return -EBADF;
-    if (how_ == call_mode::on_pool) return -EAGAIN;
+    if (how_ == call_mode::on_pool || output_->is_busy()) return -EAGAIN;
     const slice all(bytes);
     const coracle::detail::without_sigpipe quiet(can_splice_);
     const std::int64_t n = write_some({&all, 1});

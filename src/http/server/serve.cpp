@@ -81,7 +81,10 @@ void serve(handler h, server_options options, unique_function<void(server&)> rea
         if (l.index() == 0) {
             spawn([&] { return watch_signals(signals, s, rt, place); }, "signals");
             spawn([&] { return place.run(s, rt); }, "service");
-            for (const side_task& t : beside) spawn([&t] { return t.work(); }, t.name);
+            for (const side_task& t : beside) {
+                // Called inside the task: what the call throws is logged, too.
+                spawn([&t]() -> task<> { co_await t.work(); }, t.name);
+            }
         }
         if (l.index() == 0 && certificates) {
             const auto by_signal = [&] {

@@ -18,7 +18,8 @@ bool readiness_backend::has_input(descriptor& d) noexcept {
 }
 
 std::int64_t readiness_backend::try_send(descriptor& d, slice bytes) noexcept {
-    if ((d.flags & writable) == 0) return -EAGAIN;
+    // A pending operation may be amid its bytes though there is room again.
+    if ((d.flags & writable) == 0 || d.output != nullptr) return -EAGAIN;
     ++counters_.system_calls;
     const ssize_t n = plain_send(d.fd, bytes.data, bytes.size, MSG_NOSIGNAL);
     return n == static_cast<ssize_t>(bytes.size) ? n : sent_less(d, bytes, n);

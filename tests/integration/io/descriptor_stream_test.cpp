@@ -21,6 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 using namespace coracle;
@@ -162,6 +163,29 @@ TEST_P(descriptor_stream, loses_nothing_when_a_receive_is_cancelled) {
             buffer b = co_await p.reader->receive();
             EXPECT_EQ(b.view(), "kept");
         }
+    });
+}
+
+TEST_P(descriptor_stream, takes_no_second_send_though_there_is_room_again) {
+    run([]() -> task<> {
+        auto both = pipe_of();
+        const std::string much(1024 * 1024, 'x');
+        const auto sends = [&]() -> task<> { co_await both.writer->send(much); };
+        const auto sends_too = [&]() -> task<> {
+            char some[4096];
+            EXPECT_EQ(::read(both.reader->fd(), some, sizeof some), 4096);
+            auto sent = co_await as_result(both.writer->send("y"));
+            EXPECT_FALSE(sent);
+            if (!sent) {
+                EXPECT_EQ(sent.error(), std::errc::device_or_resource_busy);
+            }
+            for (std::size_t left = much.size() - 4096; left != 0;) {
+                const buffer piece = co_await both.reader->receive();
+                EXPECT_EQ(piece.view().find('y'), std::string_view::npos);
+                left -= std::min(left, piece.size());
+            }
+        };
+        co_await when_all(sends(), sends_too());
     });
 }
 

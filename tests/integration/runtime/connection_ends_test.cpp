@@ -134,6 +134,42 @@ task<> one_in_each_direction(net::byte_stream& reads, net::byte_stream& writes) 
     co_await when_all(sends(), sends_too());
 }
 
+/// A second send is begun just as there is room again for the first one.
+task<> sends_beside_a_send() {
+    auto both = co_await connected();
+    net::socket& near = *both.client;
+    const int far = both.server->number();
+    const std::string much(16 * 1024 * 1024, 'x');
+    std::uint64_t read = 0;
+    const auto sends = [&]() -> task<> { co_await near.send(much); };
+    const auto responds = [&]() -> task<> {
+        co_await near.receive();
+        auto sent = co_await as_result(near.send("y"));
+        EXPECT_FALSE(sent);
+        if (!sent) {
+            EXPECT_EQ(sent.error(), std::errc::device_or_resource_busy);
+        }
+    };
+    const auto reads = [&]() -> task<> {
+        std::string some(1024 * 1024, ' ');
+        const auto read_on = [&](int flags) {
+            const auto n = ::recv(far, some.data(), some.size(), flags);
+            if (n > 0) read += static_cast<std::uint64_t>(n);
+            EXPECT_EQ(some.substr(0, n > 0 ? static_cast<std::size_t>(n) : 0).find('y'),
+                      std::string::npos);
+            return n > 0;
+        };
+        while (read_on(MSG_DONTWAIT)) {
+        }
+        EXPECT_EQ(::send(far, "?", 1, 0), 1);
+        while (read != much.size()) {
+            co_await sleep_for(1ms);
+            read_on(MSG_DONTWAIT);
+        }
+    };
+    co_await when_all(sends(), responds(), reads());
+}
+
 task<> accepts_of_two() {
     auto l = net::listener::open(*loop::current(), loopback());
     EXPECT_TRUE(l);
@@ -223,6 +259,7 @@ TEST_P(connection_ends, are_not_waited_for_by_a_second_operation_in_one_directio
     };
     on.run(encrypted);
     on.run(accepts_of_two);
+    on.run(sends_beside_a_send);
 }
 
 TEST_P(connection_ends, are_found_behind_urgent_data) {
