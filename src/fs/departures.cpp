@@ -4,6 +4,15 @@
 
 namespace coracle::fs::detail {
 
+bool departures::cover(std::string_view path) const noexcept {
+    for (;;) {
+        if (by_path_.contains(path)) return true;
+        const std::size_t slash = path.rfind('/');
+        if (slash == std::string_view::npos || slash == 0) return false;
+        path.remove_suffix(path.size() - slash);
+    }
+}
+
 void departures::add(departure d) {
     const place at = all_.insert(all_.end(), std::move(d));
     by_path_.emplace(at->path, at);

@@ -33,6 +33,8 @@ public:
         return all_.empty() ? time_point::max() : all_.front().due;
     }
 
+    /// Returns true if `path`, or a directory that it is in, has left its name.
+    bool cover(std::string_view path) const noexcept;
     /// Adds `d`, which is due last; there must be none with its path.
     void add(departure d);
     taken take_first();

@@ -184,8 +184,12 @@ std::expected<watch_tree::found, error> watch_tree::add_watch(const std::string&
                                    .on("max_watches: " + std::to_string(options_.max_watches) +
                                        " directories, at " + directory));
     }
-    const found what = known == directories_.end() ? found::unread : found::watched_before;
-    if (what == found::watched_before) forget_name(known->second, number);
+    found what = found::unread;
+    if (known != directories_.end()) {
+        // One that left and came back is not the one that was there: its old name will be removed.
+        if (!departures_.cover(known->second)) what = found::watched_before;
+        forget_name(known->second, number);
+    }
     directories_[number] = directory;
     numbers_[directory] = number;
     return what;

@@ -243,6 +243,28 @@ TEST_P(watching, tells_a_move_out_as_removed_and_a_move_in_as_created) {
     on.run(f);
 }
 
+TEST_P(watching, tells_what_is_in_a_directory_that_comes_back_by_another_name_at_once) {
+    const auto f = [&]() -> task<> {
+        const temporary_directory elsewhere;
+        const std::string outside = elsewhere.path().string();
+        s.make_directory("d");
+        s.make_directory("d/sub");
+        s.write("d/sub/f");
+        watch_options o;
+        o.recursive = true;
+        o.settle = 100ms;
+        auto w = co_await fs::watch(s.path(), std::move(o));
+        std::filesystem::rename(s.path("d"), outside + "/d");
+        std::filesystem::rename(outside + "/d", s.path("e"));
+        texts all = co_await next_sorted(s, w, 4);
+        EXPECT_EQ(all, list("created e/", "created e/sub/", "created e/sub/f", "removed d/"));
+        s.write("e/sub/g");
+        all = co_await until_end(s, w);
+        EXPECT_EQ(all, list("created e/sub/g"));
+    };
+    on.run(f);
+}
+
 TEST_P(watching, forgets_a_directory_that_left_before_its_parent_got_another_name) {
     const auto f = [&]() -> task<> {
         const temporary_directory elsewhere;
