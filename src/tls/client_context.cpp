@@ -156,7 +156,10 @@ detail::ssl_ctx_ptr client_context::implementation::current() {
 }
 
 std::expected<detail::ssl_ptr, error> client_context::implementation::make(
-    const std::string& host) {
+    const std::string& host, const std::vector<std::string>& protocols) {
+    auto offered = detail::protocol_list(protocols);
+    if (!offered) return std::unexpected(std::move(offered).error());
+    if (offered->empty()) *offered = protocols_;
     detail::ssl_ptr s(SSL_new(current().get()));
     if (s == nullptr) throw std::bad_alloc();
     const std::string name = detail::name_in_certificates(host);
@@ -168,9 +171,9 @@ std::expected<detail::ssl_ptr, error> client_context::implementation::make(
                         : X509_VERIFY_PARAM_set1_host(check, name.c_str(), 0) == 1;
     // Also RFC 9525 section 6.3: no addresses in SNI.
     if (good && !address) good = SSL_set_tlsext_host_name(s.get(), name.c_str()) == 1;
-    if (!protocols_.empty()) {
-        SSL_set_alpn_protos(s.get(), reinterpret_cast<const unsigned char*>(protocols_.data()),
-                            static_cast<unsigned>(protocols_.size()));
+    if (!offered->empty()) {
+        SSL_set_alpn_protos(s.get(), reinterpret_cast<const unsigned char*>(offered->data()),
+                            static_cast<unsigned>(offered->size()));
     }
     if (!good) {
         error e(std::errc::invalid_argument, "connect", phase::tls);

@@ -29,8 +29,10 @@ public:
     bool files_changed();
     bool has_identity();
 
-    /// Returns the SSL of a connection to `host`, which resumes a cached session if there is one.
-    std::expected<detail::ssl_ptr, error> make(const std::string& host);
+    /// Returns the SSL of a connection to `host`, which resumes a cached session if there is one,
+    /// and offers `protocols`; empty: those of the options.
+    std::expected<detail::ssl_ptr, error> make(const std::string& host,
+                                               const std::vector<std::string>& protocols);
 
 private:
     std::expected<void, error> load_with(const certificate_source& identity);

@@ -148,9 +148,10 @@ operation<std::unique_ptr<stream>> accept(server_context& c,
 
 operation<std::unique_ptr<stream>> connect(client_context& c,
                                            std::unique_ptr<net::byte_stream> beneath,
-                                           std::string_view host) {
+                                           std::string_view host,
+                                           const std::vector<std::string>& protocols) {
     const std::string name(host);
-    auto s = c.internal().make(name);
+    auto s = c.internal().make(name, protocols);
     if (!s) return detail::stream_result(std::unexpected(std::move(s).error()));
     SSL_set_connect_state(s->get());
     if (c.options().insecure) {

@@ -5,7 +5,9 @@
 #include <coracle/tls/session_info.hpp>
 
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle::tls {
 
@@ -29,10 +31,12 @@ operation<std::unique_ptr<stream>> accept(server_context& c,
                                           buffer received = {});
 
 /// The client's side: `host` is the name, or the IP address, that the server's certificate must be
-/// for, and is copied. A dot at its end is left out (RFC 6066 section 3). `c` must outlive the
+/// for, and is copied. A dot at its end is left out (RFC 6066 section 3). `protocols`, copied too,
+/// are what this connection offers by ALPN; empty: what the context does. `c` must outlive the
 /// handshake; the stream may outlive it.
 operation<std::unique_ptr<stream>> connect(client_context& c,
                                            std::unique_ptr<net::byte_stream> beneath,
-                                           std::string_view host);
+                                           std::string_view host,
+                                           const std::vector<std::string>& protocols = {});
 
 }  // namespace coracle::tls

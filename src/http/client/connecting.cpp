@@ -152,7 +152,8 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
         turn = *std::move(granted);
     }
     const time_point begun = now();
-    auto handshake = tls::connect(**context, *std::move(stream), origin_->host());
+    auto handshake = tls::connect(**context, *std::move(stream), origin_->host(),
+                                  origin_->get_transport().protocols());
     auto secure = co_await as_result(handshake);
     if (!secure) {
         error e = std::move(secure).error();

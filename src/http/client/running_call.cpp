@@ -157,14 +157,7 @@ std::expected<void, error> running_call::go_to(url where) {
     if (origin_->takes_http_2(call_.more().may_be_tunnel) || !transport_->may_be_http_2())
         return {};
     auto kept = keep_to_http_1();
-    if (!kept) return kept;
-    // A context of the caller may offer HTTP/2 whatever is asked for.
-    if (transport_->may_be_http_2()) {
-        error e(std::errc::protocol_not_supported, "request");
-        return std::unexpected(
-            std::move(e.on("client_options.tls_context offers h2, and this takes HTTP/1.1")));
-    }
-    return go_to(to_);
+    return kept ? go_to(to_) : kept;
 }
 
 std::expected<void, error> running_call::prepare() {

@@ -12,7 +12,6 @@ using coracle::connect::detail::same_files;
 
 namespace {
 
-/// The protocols offered by ALPN (RFC 7301), best first.
 std::vector<std::string> protocols_of(version_choice v) {
     switch (v) {
         case version_choice::http_1_1: return {"http/1.1"};
@@ -21,29 +20,33 @@ std::vector<std::string> protocols_of(version_choice v) {
     }
 }
 
-/// ALPN may offer only protocols that the connection will use.
-std::optional<error> refuse_other_protocols(const tls::client_context& c) {
-    for (const std::string& p : c.options().protocols) {
-        if (p == "http/1.1" || p == "h2") continue;
-        error e(std::errc::invalid_argument, "request");
-        return std::move(e.on("client_options.tls_context offers another protocol: " + p));
-    }
-    return {};
+std::unexpected<error> unfit_context(const std::string& why) {
+    error e(std::errc::invalid_argument, "request");
+    return std::unexpected(std::move(e.on("client_options.tls_context offers " + why)));
 }
 
-bool may_agree_on_http_2(const client_options& o) {
-    if (o.tls_context == nullptr) return o.http_version != version_choice::http_1_1;
-    const auto& offered = o.tls_context->options().protocols;
-    return std::ranges::find(offered, "h2") != offered.end();
+/// Narrows `wanted` to what the caller's context offers, where it says.
+std::expected<std::vector<std::string>, error> offered_by(const tls::client_context& c,
+                                                          std::vector<std::string> wanted) {
+    const auto& its = c.options().protocols;
+    for (const std::string& p : its) {
+        // ALPN may offer only protocols that the connection will use.
+        if (p != "http/1.1" && p != "h2") return unfit_context("another protocol: " + p);
+    }
+    if (its.empty()) return wanted;
+    std::erase_if(wanted,
+                  [&its](const std::string& p) { return std::ranges::find(its, p) == its.end(); });
+    if (wanted.empty()) return unfit_context(its.front() + " alone, which this call cannot use");
+    return wanted;
 }
 
 std::unique_ptr<tls::client_context> make_tls(const client_options& o,
                                               const certificate_options& files, bool insecure,
-                                              version_choice versions) {
+                                              std::vector<std::string> protocols) {
     tls::client_options t = coracle::connect::detail::tls_options_of(o.tls, files, o.engine);
     t.insecure = insecure;
     t.handshake_limit = o.tls_timeout > duration::zero() ? o.tls_timeout : std::chrono::hours(24);
-    t.protocols = protocols_of(versions);
+    t.protocols = std::move(protocols);
     return std::make_unique<tls::client_context>(std::move(t));
 }
 
@@ -70,7 +73,13 @@ std::expected<std::shared_ptr<const transport>, error> transport::make(
     const client_options& o, const connect::proxy_environment& environment) {
     std::shared_ptr<transport> t(new transport);
     t->options_ = o;
-    t->offers_http_2_ = may_agree_on_http_2(o);
+    t->protocols_ = protocols_of(o.http_version);
+    if (o.tls_context != nullptr) {
+        auto offered = offered_by(*o.tls_context, std::move(t->protocols_));
+        if (!offered) return std::unexpected(std::move(offered).error());
+        t->protocols_ = *std::move(offered);
+    }
+    t->offers_http_2_ = t->protocols_.front() == "h2";
     connect::overrides known;
     for (const std::string& entry : o.resolve) {
         auto added = known.add(entry);
@@ -95,12 +104,9 @@ std::expected<std::shared_ptr<const transport>, error> transport::make(
             if (!made) return std::unexpected(std::move(made).error());
         }
     }
-    if (o.tls_context != nullptr) {
-        if (auto refused = refuse_other_protocols(*o.tls_context)) {
-            return std::unexpected(*std::move(refused));
-        }
-    } else if (!o.engine.empty() || o.tls != client_tls_options() ||
-               !same_files(o.certificates, none)) {
+    const bool has_options_of_tls =
+        !o.engine.empty() || o.tls != client_tls_options() || !same_files(o.certificates, none);
+    if (o.tls_context == nullptr && has_options_of_tls) {
         auto made = t->tls();
         if (!made) return std::unexpected(std::move(made).error());
     }
@@ -118,8 +124,7 @@ std::expected<tls::client_context*, error> transport::tls() const {
     const std::lock_guard lock(tls_guard_);
     try {
         if (tls_ == nullptr)
-            tls_ =
-                make_tls(options_, options_.certificates, options_.insecure, options_.http_version);
+            tls_ = make_tls(options_, options_.certificates, options_.insecure, protocols_);
     } catch (const exception& e) {
         return std::unexpected(e.error());
     }
@@ -131,8 +136,7 @@ std::expected<std::shared_ptr<tls::client_context>, error> transport::tls_to_pro
     try {
         // `insecure` refers to the origin only: the proxy gets credentials, so it is verified.
         if (proxy_tls_ == nullptr) {
-            proxy_tls_ =
-                make_tls(options_, options_.proxy_certificates, false, version_choice::http_1_1);
+            proxy_tls_ = make_tls(options_, options_.proxy_certificates, false, {"http/1.1"});
         }
     } catch (const exception& e) {
         return std::unexpected(e.error());

@@ -35,6 +35,8 @@ public:
                                                                           std::uint16_t port) const;
     /// Returns true if ALPN offers HTTP/2 to origins.
     bool offers_http_2() const noexcept { return offers_http_2_; }
+    /// The protocols that connections to origins offer by ALPN (RFC 7301), best first.
+    const std::vector<std::string>& protocols() const noexcept { return protocols_; }
     /// Returns true if any connection may use HTTP/2.
     bool may_be_http_2() const noexcept { return offers_http_2_ || knows_http_2(); }
     /// Returns true if connections use HTTP/2 without negotiation.
@@ -58,6 +60,7 @@ private:
     std::shared_ptr<connect::proxy_authenticator> login_for(const connect::proxy& p) const;
 
     client_options options_;
+    std::vector<std::string> protocols_;
     bool offers_http_2_ = true;
     connect::options connecting_;
     std::shared_ptr<const connect::proxy> proxy_;

@@ -1,3 +1,4 @@
+#include <coracle/http/client.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 #include <coracle/testing/local_server.hpp>
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <thread>
 
 namespace coracle::testing {
@@ -88,6 +90,18 @@ TEST(local_server, serves_https_that_only_its_own_clients_trust) {
         auto refused = tls::connect(others, std::move(plain), "localhost");
         EXPECT_FALSE((co_await as_result(refused)).has_value());
     });
+}
+
+TEST(local_server, speaks_http_2_with_a_client_that_trusts_it) {
+    local_server_options o;
+    o.self_signed = true;
+    const local_server server(path_of, o);
+    http::client_options trusting;
+    trusting.tls_context = std::make_shared<tls::client_context>(server.client_tls());
+    http::client client(trusting);
+    const auto r = client.get(server.url("/x")).wait();
+    EXPECT_EQ(r.body, "/x");
+    EXPECT_EQ(r.info.version, http::version::http_2);
 }
 
 TEST(local_server, waits_for_no_response_when_it_stops) {

@@ -200,7 +200,7 @@ std::string stapled(const tls::server_options& so, const char* ciphers) {
         tls::server_context s(so);
         tls::client_context c(co);
         auto both = co_await testing::connected();
-        auto ssl = c.internal().make("a.example");
+        auto ssl = c.internal().make("a.example", {});
         SSL_set_connect_state(ssl->get());
         SSL_set_tlsext_status_type(ssl->get(), TLSEXT_STATUSTYPE_ocsp);
         tls::detail::encrypted_stream client(std::move(*ssl), std::move(both.client), buffer(), co);

@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,11 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using h2_code = http::h2::error_code;
 
+using protocols = std::vector<std::string>;
+
+/// With `offered` the client has a context of its own with these protocols.
 template <class F>
-void with_reluctant(F body, const std::vector<std::string>& offered = {}) {
+void with_reluctant(F body, const std::optional<protocols>& offered = {}) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         simulation_options options;
         options.seed = seed;
@@ -32,10 +36,10 @@ void with_reluctant(F body, const std::vector<std::string>& offered = {}) {
             http::client_options o;
             o.proxy_from_environment = false;
             o.insecure = true;
-            if (!offered.empty()) {
+            if (offered) {
                 tls::client_options t;
                 t.insecure = true;
-                t.protocols = offered;
+                t.protocols = *offered;
                 o.tls_context = std::make_shared<tls::client_context>(t);
             }
             http::client client(o);
@@ -104,7 +108,23 @@ TEST(client_h2_fallback, is_learned_from_requests_that_cannot_be_repeated) {
     });
 }
 
-TEST(client_h2_fallback, fails_where_a_given_context_offers_http_2_all_the_same) {
+TEST(client_h2_fallback, is_found_by_a_context_of_the_caller_as_well) {
+    const auto calls = [](reluctant_server& server, http::client& client) -> task<> {
+        server.on_end = [](h2_script_connection& c, h2_script_stream& r) {
+            c.reset(r, h2_code::http_1_1_required);
+        };
+        for (const unsigned attempts : {2u, 1u}) {
+            const auto r = co_await client.get(server.url()).full();
+            EXPECT_EQ(r.info.version, http::version::http_1_1);
+            EXPECT_EQ(r.info.attempts, attempts);
+        }
+        EXPECT_EQ(server.over_h2, 1u);
+    };
+    with_reluctant(calls, protocols{"h2", "http/1.1"});
+    with_reluctant(calls, protocols{});
+}
+
+TEST(client_h2_fallback, fails_where_a_context_of_the_caller_offers_nothing_else) {
     const auto calls = [](reluctant_server& server, http::client& client) -> task<> {
         server.on_end = [](h2_script_connection& c, h2_script_stream& r) {
             c.reset(r, h2_code::http_1_1_required);
@@ -113,11 +133,26 @@ TEST(client_h2_fallback, fails_where_a_given_context_offers_http_2_all_the_same)
             const auto r = co_await as_result(client.get(server.url()).full());
             EXPECT_FALSE(r);
             if (r) co_return;
-            EXPECT_EQ(r.error(), std::errc::protocol_not_supported) << r.error();
-            EXPECT_THAT(r.error().message(), HasSubstr("tls_context"));
+            EXPECT_EQ(r.error(), std::errc::invalid_argument) << r.error();
+            EXPECT_THAT(r.error().message(), HasSubstr("tls_context offers h2 alone"));
         }
     };
-    with_reluctant(calls, {"h2", "http/1.1"});
+    with_reluctant(calls, protocols{"h2"});
+}
+
+TEST(client_h2_fallback, is_what_a_call_asks_for_whatever_the_context_of_the_caller_offers) {
+    const auto calls = [](reluctant_server& server, http::client& client) -> task<> {
+        server.on_end = [](h2_script_connection& c, h2_script_stream& r) { c.respond(r, "new"); };
+        const auto plain = co_await client.get(server.url()).options("http_version=1.1").full();
+        EXPECT_EQ(plain.info.version, http::version::http_1_1);
+        const auto upgrade = co_await client.get(server.url()).header("Upgrade", "echo").full();
+        EXPECT_EQ(upgrade.info.version, http::version::http_1_1);
+        EXPECT_EQ(server.over_h2, 0u);
+        const auto usual = co_await client.get(server.url()).full();
+        EXPECT_EQ(usual.info.version, http::version::http_2);
+    };
+    with_reluctant(calls, protocols{"h2", "http/1.1"});
+    with_reluctant(calls, protocols{});
 }
 
 TEST(client_h2_fallback, upgrades_over_http_1_where_streams_cannot_be) {
