@@ -47,7 +47,7 @@ conformance: setup ## run the whole Autobahn testsuite against the WebSocket of 
 
 bench: setup ## measure against limits and peers, write docs/benchmarks*.md
 	@cmake --preset release >/dev/null
-	@cmake --build --preset release --target programs
+	@cmake --build --preset release --target coracle_programs
 	@for part in $(BENCH); do python3 bench/$$part.py $(ARGS) || exit 1; done
 
 lint: setup ## formatting, clang-tidy, layers, clocks, headers, documents

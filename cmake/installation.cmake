@@ -10,10 +10,14 @@ install(TARGETS coracle EXPORT coracleTargets
 if(TARGET coracle_static)
     install(TARGETS coracle_static EXPORT coracleTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
-if(CORACLE_LTO AND NOT BUILD_SHARED_LIBS)
+if(CORACLE_LTO AND (NOT BUILD_SHARED_LIBS OR TARGET coracle_static))
     # What would make every link of a program that uses the library one across files, unasked.
+    set(archive "${CMAKE_INSTALL_LIBDIR}/libcoracle.a")
+    if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+        string(PREPEND archive "\${CMAKE_INSTALL_PREFIX}/")
+    endif()
     install(CODE "execute_process(COMMAND \"${CMAKE_OBJCOPY}\" --wildcard -R .gnu.lto_* -R .gnu.debuglto_*
-        \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libcoracle.a\" COMMAND_ERROR_IS_FATAL ANY)")
+        \"\$ENV{DESTDIR}${archive}\" COMMAND_ERROR_IS_FATAL ANY)")
 endif()
 if(TARGET coracle_redis)
     install(TARGETS coracle_redis EXPORT coracleRedisTargets
@@ -26,8 +30,12 @@ if(TARGET coracle_tool)
     if(TARGET coracle_texts)
         install(FILES "${coracle_texts}/coracle"
                 DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-        install(FILES "${coracle_texts}/_coracle"
-                DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions")
+        # Debian's zsh looks for those of packages elsewhere.
+        set(zsh_folder site-functions)
+        if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+            set(zsh_folder vendor-completions)
+        endif()
+        install(FILES "${coracle_texts}/_coracle" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/${zsh_folder}")
         install(FILES "${coracle_texts}/coracle.fish"
                 DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
         install(DIRECTORY "${coracle_texts}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1"

@@ -29,6 +29,8 @@ set(CORACLE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize= (address,un
 set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
+# Sources have names of their own in unnamed namespaces; a project around this one may join its own.
+set(CMAKE_UNITY_BUILD OFF)
 
 if(PROJECT_IS_TOP_LEVEL)
     if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -39,7 +41,11 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
     set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
     # An installed program finds an installed shared library beside it, wherever the tree is put.
-    set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    if(NOT DEFINED CMAKE_INSTALL_RPATH)
+        cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}"
+                   OUTPUT_VARIABLE from_programs)
+        set(CMAKE_INSTALL_RPATH "$ORIGIN/${from_programs}")
+    endif()
 
     include(compiler_cache)
 endif()

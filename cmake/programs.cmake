@@ -1,13 +1,13 @@
 # The command-line program, the examples and the benchmarks.
 
 # All of them, and none of the tests.
-add_custom_target(programs)
+add_custom_target(coracle_programs)
 
 # A PEER is what ours is measured against: it is optimised as our library is, all of it.
 function(coracle_add_program target name)
     cmake_parse_arguments(PARSE_ARGV 2 program "PEER" "" "")
     add_executable(${target} ${program_UNPARSED_ARGUMENTS})
-    add_dependencies(programs ${target})
+    add_dependencies(coracle_programs ${target})
     set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name})
     coracle_set_warnings(${target})
     if(program_PEER)
@@ -34,6 +34,7 @@ if(CORACLE_BUILD_TOOLS)
         if(CORACLE_TOML_INCLUDE)
             set_property(SOURCE "${PROJECT_SOURCE_DIR}/tools/coracle/config_file.cpp"
                          APPEND PROPERTY COMPILE_DEFINITIONS CORACLE_TOOL_HAS_TOML=1)
+            target_include_directories(coracle_tool SYSTEM PRIVATE "${CORACLE_TOML_INCLUDE}")
         else()
             message(STATUS "toml++ not found: coracle serve --config takes JSON only")
         endif()

@@ -1,7 +1,7 @@
 # coracle::redis, in include/coracle/redis and src/redis: a library of its own, so that the other needs no
 # hiredis. It is there where hiredis is.
 
-if(CORACLE_REDIS STREQUAL "OFF")
+if(NOT CORACLE_REDIS)
     return()
 endif()
 pkg_check_modules(hiredis QUIET hiredis>=0.14)
@@ -10,7 +10,7 @@ if(NOT hiredis_FOUND)
         message(STATUS "hiredis not found: the component redis is left out")
         return()
     endif()
-    message(FATAL_ERROR "CORACLE_REDIS is ON, and hiredis is not here (Debian: libhiredis-dev)")
+    message(FATAL_ERROR "CORACLE_REDIS is ${CORACLE_REDIS}, and hiredis is not here (Debian: libhiredis-dev)")
 endif()
 
 # Headers are included as <hiredis/read.h>; Debian's hiredis.pc names the folder hiredis/ itself.
@@ -36,6 +36,9 @@ target_link_directories(coracle_redis PRIVATE ${hiredis_LIBRARY_DIRS})
 set_target_properties(coracle_redis PROPERTIES
     OUTPUT_NAME coracle-redis
     EXPORT_NAME redis
+    # Also where the project around this one hides what it does not mark.
+    CXX_VISIBILITY_PRESET default
+    VISIBILITY_INLINES_HIDDEN OFF
     VERSION ${PROJECT_VERSION}
     SOVERSION ${coracle_abi}
     POSITION_INDEPENDENT_CODE ON)

@@ -211,7 +211,7 @@ coracle_set_warnings(h2_target)
 coracle_link_plainly(h2_target)
 target_link_libraries(h2_target PRIVATE coracle::coracle)
 # The benchmarks load it too.
-add_dependencies(programs h2_target)
+add_dependencies(coracle_programs h2_target)
 
 # What our parser finds in a mail, for comparing it with others.
 add_executable(mail_structure "${PROJECT_SOURCE_DIR}/tests/conformance/mail_structure.cpp")

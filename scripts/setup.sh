@@ -178,8 +178,8 @@ install_missing() {
         if [[ " ${available[*]} " == *" postfix "* ]]; then
             echo "postfix postfix/main_mailer_type select No configuration" |
                 "${as_root[@]}" debconf-set-selections || true
-            keep_services_down
         fi
+        keep_services_down
         say "installing, which can take some minutes"
         if ! apt_get install -y --no-install-recommends "${available[@]}" >"$log" 2>&1; then
             cat "$log"
@@ -187,7 +187,8 @@ install_missing() {
         fi
         # Benchmarks start their own; the services that the packages bring would take their ports.
         for pair in nginx:nginx h2o:h2o redis-server:redis-server haproxy:haproxy postfix:postfix \
-                    sasl2-bin:saslauthd postgresql:postgresql; do
+                    sasl2-bin:saslauthd postgresql:postgresql prometheus:prometheus \
+                    tinyproxy:tinyproxy dante-server:danted; do
             service=${pair#*:}
             [[ " ${available[*]} " == *" ${pair%:*}"* ]] && [ -d /run/systemd/system ] || continue
             say "switching off the $service service, which nothing here uses"

@@ -1,4 +1,4 @@
-"""The recipe of Conan 2 for the tree that it lies in: `conan create packaging/conan`.
+"""The recipe of Conan 2 for the tree that it lies in: `conan create packaging/conan -s compiler.cppstd=23`.
 
 The libraries that Coracle needs are those of the system, so that a program links one OpenSSL and one zlib, and
 nothing is downloaded. Conan says which packages are missing; with
