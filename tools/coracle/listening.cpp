@@ -44,6 +44,9 @@ std::string joined_addresses(const std::vector<std::string>& addresses) {
             continue;
         }
         const auto a = net::address::parse(bare);
+        if (!a && a.error() == std::errc::filename_too_long) {
+            throw wrong_usage("cannot listen on " + std::string(a.error().subject()));
+        }
         if (!a) {
             throw wrong_usage("cannot listen on '" + text +
                               "': that is no address (127.0.0.1:8080, [::1]:8080, :8080 for every "

@@ -244,8 +244,10 @@ std::unique_ptr<http::access_log_file> access_log_of(const serve_settings& setti
 void report_drops(const http::access_log_file& log) {
     const std::uint64_t dropped = log.counters().dropped;
     if (dropped == 0) return;
-    std::fprintf(stderr, "coracle: %s of the access log dropped: its disk was full or slow\n",
-                 count_of(dropped, "line").c_str());
+    std::fprintf(
+        stderr,
+        "coracle: %s of the access log dropped: they could not be written, or not in time\n",
+        count_of(dropped, "line").c_str());
 }
 
 /// Says which settings a reload has left as they were.

@@ -18,8 +18,9 @@ constexpr const char* serve_about = R"(Serve the files of DIR over HTTP until SI
 
 Files have a media type by their extension, an ETag and Last-Modified; conditional requests and
 ranges work, and responses are compressed where that helps. A directory is served as its index.html.
-Nothing outside of DIR can be reached, and names that begin with a dot are hidden. Without DIR, a
-welcome page shows live figures of the server.
+Nothing outside of DIR can be reached, and names that begin with a dot are hidden, but for
+.well-known. DIR is opened once: where a link leads elsewhere since, it is found again by a restart,
+or by SIGHUP with --config. Without DIR, a welcome page shows live figures of the server.
 )";
 
 constexpr const char* serve_footer = R"(Signals:
@@ -86,9 +87,9 @@ void add_server_options(CLI::App& serve, serve_settings& settings, serve_texts& 
     constexpr const char* group = "Server";
     as_often_as_wanted(
         serve.add_option("--listen", settings.listen,
-                         "Where to listen: 127.0.0.1:8080, [::1]:8080, :8080 (every\n"
-                         "IPv4 address), unix:/path; may be repeated. Port 0 is a\n"
-                         "free one. Prefix https:// or http:// where only some use\n"
+                         "Where to listen: 127.0.0.1:8080, [::1]:8080, :8080 or 8080\n"
+                         "(every IPv4 address), unix:/path; may be repeated. Port 0 is\n"
+                         "a free one. Prefix https:// or http:// where only some use\n"
                          "TLS. Default: 127.0.0.1:8080, with a certificate\n"
                          "127.0.0.1:8443"))
         ->type_name("ADDRESS")
@@ -209,7 +210,7 @@ void add_log_options(CLI::App& serve, serve_texts& texts) {
     serve
         .add_option("--log-format", texts.log_format,
                     "common, combined (with Referer and User-Agent) or json.\n"
-                    "Default: common")
+                    "Alone it logs to standard output. Default: common")
         ->type_name("FORMAT")
         ->check(CLI::IsMember({"common", "combined", "json"}).description(""))
         ->group(group);

@@ -3,6 +3,7 @@
 its reports and exit codes."""
 
 import contextlib
+import itertools
 import json
 import pathlib
 import re
@@ -400,12 +401,45 @@ class Failures(unittest.TestCase):
             self.assertEqual(report["total"]["errors"]["timeout"], 3)
             self.assertLess(time.monotonic() - begun, 30)
 
+    def test_connections_that_stand_still_from_their_first_request_on_count(self):
+        order = itertools.count()
+
+        def serve(server, s):
+            is_dead = next(order) % 2 == 0
+            while server.request(s) is not None:
+                if is_dead:
+                    s.recv(1)
+                    return
+                time.sleep(0.01)
+                s.sendall(RESPONSE)
+
+        for warm_up in ((), ("--warm-up", "100ms")):
+            with Scripted(serve) as server:
+                report = figures("-c", 4, "-d", "400ms", "--timeout", "300ms", "--fail", *warm_up, server.url,
+                                 code=22)
+                self.assertGreaterEqual(report["total"]["errors"]["timeout"], 2)
+                self.assertGreater(report["total"]["responses"], 0)
+
+    def test_responses_that_take_longer_than_the_run_count(self):
+        def serve(server, s):
+            while server.request(s) is not None:
+                time.sleep(0.4)
+                s.sendall(RESPONSE)
+
+        with Scripted(serve) as server:
+            total = figures("-c", 4, "-d", "200ms", server.url)["total"]
+            self.assertEqual(total["responses"], 4)
+            self.assertGreaterEqual(total["latency_ms"]["min"], 390)
+            self.assertEqual(total["bytes_in"], 4 * len(RESPONSE))
+
     def test_a_server_that_is_not_there(self):
         with socket.create_server(("127.0.0.1", 0)) as s:
             port = s.getsockname()[1]
         code, out, said = bench("-d", "1s", f"http://127.0.0.1:{port}/")
         self.assertEqual((code, out), (1, ""))
         self.assertIn("cannot connect", said)
+        report = figures("-d", "200ms", f"http://127.0.0.1:{port}/", code=1)
+        self.assertEqual(report["total"]["responses"], 0)
 
     def test_wrong_usage(self):
         for arguments, code, words in (

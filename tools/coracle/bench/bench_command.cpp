@@ -11,9 +11,11 @@
 #include <coracle/net/descriptor_limit.hpp>
 #include <coracle/runtime/signals.hpp>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <string_view>
+#include <system_error>
 
 namespace coracle::tool::bench {
 namespace {
@@ -28,7 +30,8 @@ bool write_report(const std::string& path, const std::string& text) {
         well = std::fclose(out) == 0 && well;
     }
     if (!well) {
-        std::fprintf(stderr, "coracle: cannot write the report to '%s'\n", printable(path).c_str());
+        std::fprintf(stderr, "coracle: cannot write the report to '%s': %s\n",
+                     printable(path).c_str(), std::generic_category().message(errno).c_str());
     }
     return well;
 }
@@ -63,10 +66,11 @@ int code_of(const bench_report& report) {
     return report.settings.fail && bad ? bench_failures : bench_ok;
 }
 
-bool write_reports(const bench_report& report) {
+/// `in_text`: also the one that is read at once, in the terminal.
+bool write_reports(const bench_report& report, bool in_text) {
     const bench_settings& s = report.settings;
     bool well = true;
-    if (!s.silent) {
+    if (in_text) {
         // Standard output is for the one who asked for it.
         std::FILE* const to = s.json == "-" || s.html == "-" ? stderr : stdout;
         const std::string text = text_of(report);
@@ -120,9 +124,11 @@ int run_bench(const bench_settings& settings) {
         std::fprintf(stderr, "coracle: %s: %s\n",
                      printable(settings.load.what.origin.redacted()).c_str(),
                      printable(why).c_str());
-        if (report.total.total.failed() + report.total.total.unsent == 0) return code;
     }
-    return write_reports(report) ? code : static_cast<int>(bench_write_error);
+    const counts& c = report.total.total;
+    const bool has_figures = c.responses() + c.failed() + c.unsent != 0;
+    const bool written = write_reports(report, has_figures && !settings.silent);
+    return written ? code : static_cast<int>(bench_write_error);
 }
 
 }  // namespace coracle::tool::bench

@@ -75,9 +75,10 @@ void bench_report::conclude() {
     warn_of_generator(*this);
     warn_of_rate(*this);
     if (total.total.waited_in_vain() > total.total.unsent) {
-        warnings.push_back(count_text(total.total.failed(failure_kind::timeout)) +
-                           " requests timed out: they count in the latencies with the time that "
-                           "they had waited, which is less than they would have taken");
+        const std::uint64_t late = total.total.failed(failure_kind::timeout);
+        warnings.push_back(count_text(late) + (late == 1 ? " request" : " requests") +
+                           " timed out, and in the latencies with the time waited, which is less "
+                           "than a response would have taken");
     }
 }
 

@@ -85,7 +85,9 @@ task<> lane::enter() {
     if (!entered_) worker_.run().lane_is_ready(true);
     entered_ = true;
     const load_plan& plan = worker_.to().plan();
-    if (!plan.is_open() && plan.requests == 0) co_return;
+    const bool is_closed = !plan.is_open() && plan.requests == 0;
+    // Requests before the span are the warm-up, if there is to be one.
+    if (is_closed && plan.warm_up > duration::zero()) co_return;
     co_await worker_.gate().wait();
     co_await sleep_until(worker_.span().begin);
 }
@@ -151,11 +153,15 @@ bool lane::fail(failure_kind kind) noexcept {
     if (!busy_) return false;
     busy_ = false;
     last_ = time_point();
-    if (!worker_.counts_from(due_)) return false;
     const time_point now = worker_.now();
+    // One of the warm-up counts that fails behind it: its connection is as bad then.
+    if (!worker_.counts_from(now)) return false;
     worker_.figures().add_failure(kind);
     worker_.note_last_end(now);
-    if (kind == failure_kind::timeout) worker_.figures().latency.record(between(due_, now));
+    if (kind == failure_kind::timeout) {
+        const time_point waits_since = std::max(due_, worker_.span().from);
+        worker_.figures().latency.record(between(waits_since, now));
+    }
     return true;
 }
 

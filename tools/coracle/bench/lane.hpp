@@ -42,8 +42,8 @@ protected:
 
     // For sessions.
 
-    /// Notes that the connection is there, and waits for the others where requests are counted from
-    /// the first on.
+    /// Notes that the connection is there, and waits for the others unless there is a warm-up in
+    /// which requests do not count.
     task<> enter();
     /// Notes that there is no connection, for this reason if it is not that of the error.
     void note_no_connection(const error& e, std::string reason = {});

@@ -52,9 +52,10 @@ std::string latencies(const histogram& h,
                       std::initializer_list<std::pair<const char*, double>> all) {
     std::string text;
     for (const auto& [name, share] : all) {
-        text.append("  ").append(name).append(" ").append(latency_text(h.percentile(share)));
+        text.append("  ").append(name).append(" ");
+        text += h.count() == 0 ? "-" : latency_text(h.percentile(share));
     }
-    return text + "  max " + latency_text(h.max());
+    return text + "  max " + (h.count() == 0 ? "-" : latency_text(h.max()));
 }
 
 std::string errors_text(const counts& c) {

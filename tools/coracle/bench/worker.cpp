@@ -47,6 +47,8 @@ task<> worker::work(time_point begin, duration step) {
     static_cast<void>(co_await as_result(everything));
     measure_processor();
     note_unsent();
+    // Stopped in the warm-up.
+    if (now() < span_.from) counts_.bytes_in = counts_.bytes_out = 0;
     flush(interval_);
     names_.reset();
 }
@@ -98,10 +100,7 @@ task<> worker::watch_processor() {
     co_await sleep_until(span_.from);
     processor_before_ = home_.statistics().processor_time;
     processor_since_ = now();
-    const load_plan& plan = to_.plan();
-    const bool had_load =
-        plan.warm_up > duration::zero() || !(plan.is_open() || plan.requests != 0);
-    if (had_load) counts_.bytes_in = counts_.bytes_out = 0;
+    if (to_.plan().warm_up > duration::zero()) counts_.bytes_in = counts_.bytes_out = 0;
     co_await sleep_until(span_.end);
     measure_processor();
 }
