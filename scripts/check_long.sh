@@ -50,7 +50,7 @@ for compiler in c++ clang++-19; do
     tests/install/levels.sh build/release "$compiler" 2000000
 done
 echo "== the benchmarks compile"
-cmake --build --preset release --target programs
+cmake --build --preset release --target coracle_programs
 echo "== clang, optimised"
 cmake --preset clang >/dev/null
 cmake --build --preset clang

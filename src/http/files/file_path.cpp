@@ -14,6 +14,9 @@ bool has_encoded_slash(std::string_view path) noexcept {
     return false;
 }
 
+/// Metadata about a site that its clients ask for (RFC 8615).
+constexpr std::string_view well_known = ".well-known";
+
 bool is_safe_segment(std::string_view segment, bool hidden) noexcept {
     if (segment.empty() || segment == "." || segment == "..") return false;
     return hidden || segment.front() != '.';
@@ -26,6 +29,9 @@ bool is_safe_file_path(std::string_view path, bool hidden) noexcept {
         return false;
     }
     if (has_encoded_slash(path)) return false;
+    if (path.starts_with(well_known) && path.substr(well_known.size()).starts_with('/')) {
+        path.remove_prefix(well_known.size() + 1);
+    }
     while (!path.empty()) {
         const std::size_t slash = path.find('/');
         if (!is_safe_segment(path.substr(0, slash), hidden)) return false;

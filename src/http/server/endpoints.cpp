@@ -119,6 +119,9 @@ std::vector<endpoint_wanted> find_endpoints(std::string_view listen, bool has_tl
     while (!listen.empty()) {
         add(read_item(coracle::detail::take_item(listen)), has_tls, sockets, all);
     }
+    if (all.empty()) {
+        throw_exception(error(std::errc::invalid_argument, "listen").on("it names no address"));
+    }
     for (const endpoint_wanted& e : all) {
         if (!e.secure || has_tls) continue;
         throw_exception(error(std::errc::invalid_argument, "listen")

@@ -166,6 +166,16 @@ TEST(server_drain, is_remembered_by_a_server_that_opens_later) {
     EXPECT_EQ(sim.backend().open_descriptors(), 0U);
 }
 
+TEST(server_open, fails_where_there_is_no_address) {
+    simulation sim(1);
+    for (const char* const listen : {"", " ", ","}) {
+        http::server_options o;
+        o.listen = listen;
+        http::server s([](http::request&) { return http::response("hello"); }, o);
+        EXPECT_THROW(s.open(sim.loop()), exception) << listen;
+    }
+}
+
 TEST(server_open, may_be_tried_again_where_it_failed) {
     simulation sim(1);
     const auto main = [&]() -> task<> {
