@@ -273,9 +273,10 @@ class Upgrades(unittest.TestCase):
     def test_our_own_client_and_server_talk_through_it(self):
         import subprocess
         from server_process import BIN
-        with Server("websocket_echo") as echo, \
+        # One that passes the health checks, which begin at once.
+        with Server("node") as echo, \
                 Server("balance", f"http://{echo.host}:{echo.port}", before=("127.0.0.1:0",)) as s:
-            done = subprocess.run([BIN / "coracle", "ws", f"ws://{s.host}:{s.port}/"],
+            done = subprocess.run([BIN / "coracle", "ws", f"ws://{s.host}:{s.port}/ws"],
                                   input="one\ntwo\n", capture_output=True, text=True, timeout=30)
             self.assertEqual((done.returncode, done.stdout), (0, "one\ntwo\n"), done.stderr)
 

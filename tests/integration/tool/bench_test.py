@@ -415,7 +415,7 @@ class Failures(unittest.TestCase):
 
         for warm_up in ((), ("--warm-up", "100ms")):
             with Scripted(serve) as server:
-                report = figures("-c", 4, "-d", "400ms", "--timeout", "300ms", "--fail", *warm_up, server.url,
+                report = figures("-c", 4, "-d", "500ms", "--timeout", "2s", "--fail", *warm_up, server.url,
                                  code=22)
                 self.assertGreaterEqual(report["total"]["errors"]["timeout"], 2)
                 self.assertGreater(report["total"]["responses"], 0)
@@ -423,13 +423,13 @@ class Failures(unittest.TestCase):
     def test_responses_that_take_longer_than_the_run_count(self):
         def serve(server, s):
             while server.request(s) is not None:
-                time.sleep(0.4)
+                time.sleep(1.5)
                 s.sendall(RESPONSE)
 
         with Scripted(serve) as server:
-            total = figures("-c", 4, "-d", "200ms", server.url)["total"]
+            total = figures("-c", 4, "-d", "1s", server.url)["total"]
             self.assertEqual(total["responses"], 4)
-            self.assertGreaterEqual(total["latency_ms"]["min"], 390)
+            self.assertGreaterEqual(total["latency_ms"]["min"], 1490)
             self.assertEqual(total["bytes_in"], 4 * len(RESPONSE))
 
     def test_a_server_that_is_not_there(self):
