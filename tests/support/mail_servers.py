@@ -5,6 +5,7 @@ copies and gives them, each a `Copy`. The programs must be there: see `need`.
 import asyncio
 import base64
 import collections
+import contextlib
 import email
 import email.policy
 import json
@@ -314,9 +315,18 @@ plain:
         with open(self.log_path, "ab") as log:
             return subprocess.Popen(
                 [exim, "-C", configuration, "-bdf"], stdout=log, stderr=log,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.DEVNULL, start_new_session=True,
                 env={**os.environ, "LD_PRELOAD": str(found[0]), "NSS_WRAPPER_PASSWD": names["passwd"],
                      "NSS_WRAPPER_GROUP": names["group"]})
+
+    def end(self):
+        super().end()
+        # The process of a connection may outlive that one, and would make the folder again for its log.
+        with contextlib.suppress(ProcessLookupError):
+            for _ in range(100):
+                os.killpg(self.process.pid, 0)
+                time.sleep(0.02)
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def log(self):
         paths = [self.log_path, *sorted((self.root / "logs").glob("*"))]
