@@ -420,6 +420,23 @@ class Failures(unittest.TestCase):
                 self.assertGreaterEqual(report["total"]["errors"]["timeout"], 2)
                 self.assertGreater(report["total"]["responses"], 0)
 
+    def test_connections_that_were_closed_while_they_waited_for_the_others_are_no_errors(self):
+        def serve(server, s):
+            s.settimeout(0.2)
+            try:
+                if server.request(s) is None:
+                    return
+            except TimeoutError:
+                return
+            s.settimeout(None)
+            s.sendall(RESPONSE)
+            always(RESPONSE)(server, s)
+
+        with Scripted(serve) as server:
+            report = figures("-c", 3, "-d", "200ms", "--ramp", "1500ms", server.url)
+            self.assertEqual(report["total"]["errors"]["lost"], 0)
+            self.assertGreater(server.connections, 3)
+
     def test_responses_that_take_longer_than_the_run_count(self):
         def serve(server, s):
             while server.request(s) is not None:
@@ -470,7 +487,8 @@ class Failures(unittest.TestCase):
             self.assertEqual(code, 23)
             self.assertIn("/none/report.json", said)
 
-    def test_an_interrupt_ends_it_with_a_report(self):
+    def interrupted(self, *arguments):
+        """The standard output of a run that gets SIGINT after its hundredth request."""
         ready = threading.Event()
 
         def serve(server, s):
@@ -480,13 +498,20 @@ class Failures(unittest.TestCase):
                     ready.set()
 
         with Scripted(serve) as server:
-            with subprocess.Popen([str(BIN / "coracle"), "bench", "-c", "2", "-d", "1h", server.url],
+            with subprocess.Popen([str(BIN / "coracle"), "bench", "-c", "2", "-d", "1h", *arguments, server.url],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
                 self.assertTrue(ready.wait(60))
                 process.send_signal(signal.SIGINT)
                 out, _ = process.communicate(timeout=60)
             self.assertEqual(process.returncode, 130)
-            self.assertIn("Responses", out)
+        return out
+
+    def test_an_interrupt_ends_it_with_a_report(self):
+        self.assertIn("Responses", self.interrupted())
+
+    def test_an_interrupted_warm_up_has_no_bytes(self):
+        total = json.loads(self.interrupted("--warm-up", "1h", "--silent", "--json", "-"))["total"]
+        self.assertEqual((total["responses"], total["bytes_in"], total["bytes_out"]), (0, 0, 0))
 
 
 class Reports(unittest.TestCase):

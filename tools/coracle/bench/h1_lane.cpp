@@ -64,6 +64,9 @@ task<> h1_lane::session() {
     counts& figures = owner().figures();
     ++figures.connections;
     co_await enter();
+    // The wait for the others may have been longer than the server's patience.
+    const bool has_left = co_await is_left();
+    if (has_left) co_return;
     for (;;) {
         const auto due = take();
         if (!due) co_return;

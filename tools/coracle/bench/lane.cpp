@@ -154,7 +154,7 @@ bool lane::fail(failure_kind kind) noexcept {
     busy_ = false;
     last_ = time_point();
     const time_point now = worker_.now();
-    // One of the warm-up counts that fails behind it: its connection is as bad then.
+    // A request of the warm-up that fails after it counts: its connection is as bad then.
     if (!worker_.counts_from(now)) return false;
     worker_.figures().add_failure(kind);
     worker_.note_last_end(now);
