@@ -250,6 +250,13 @@ void report_drops(const http::access_log_file& log) {
         count_of(dropped, "line").c_str());
 }
 
+/// It may be there when it is asked for.
+void warn_of_page(const serve_settings& settings, const logger& log) {
+    if (const auto fault = fault_of_page(settings)) {
+        log.write(log_layer::http, log_level::warning, *fault);
+    }
+}
+
 /// Says which settings a reload has left as they were.
 void note_unchanged(const serve_settings& before, const serve_settings& now, const logger& log) {
     std::string names;
@@ -321,6 +328,7 @@ struct renewal {
             served.client_authorities = settings.client_authorities;
             check_clear_addresses(served, served_at);
             target->replace(target_of(served, live, seen, with_tls));
+            warn_of_page(now, log);
             note_unchanged(settings, now, log);
             log.write(log_layer::http, log_level::info, "reloaded");
         } catch (const std::exception& e) {
@@ -433,6 +441,7 @@ void serve(const serve_settings& settings) {
     log.set_level(log_level::warning);
     obey_environment(log);
     check_handover(settings);
+    warn_of_page(settings, log);
     http::server_options options = server_options_of(settings);
     options.log = &log;
     // Before there are threads.

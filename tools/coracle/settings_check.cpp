@@ -6,8 +6,8 @@
 
 #include <coracle/fs/plain_file.hpp>
 
-#include <string>
 #include <system_error>
+#include <utility>
 
 namespace coracle::tool {
 namespace {
@@ -19,19 +19,19 @@ void check_log(const serve_settings& settings) {
     if (why) cannot_write_log(*settings.access_log, why);
 }
 
-void check_page(const serve_settings& settings) {
+}  // namespace
+
+std::optional<std::string> fault_of_page(const serve_settings& settings) {
     const std::string& page = settings.files.fallback;
-    if (page.empty() || !settings.directory) return;
+    if (page.empty() || !settings.directory) return std::nullopt;
     const auto root = fs::directory::open(*settings.directory);
     if (root) {
         const auto file = fs::open_beneath(*root, page);
-        if (file && file->status().kind == file_kind::regular) return;
+        if (file && file->status().kind == file_kind::regular) return std::nullopt;
     }
-    throw failure("cannot serve the page of --spa: '" + page + "' is no file below '" +
-                  *settings.directory + "'");
+    return "cannot serve the page of --spa: '" + page + "' is no file below '" +
+           *settings.directory + "'";
 }
-
-}  // namespace
 
 void check_handover(const serve_settings& settings) {
     constexpr std::string_view scheme = "unix:";
@@ -45,7 +45,7 @@ void check_handover(const serve_settings& settings) {
 
 void check_files(const serve_settings& settings) {
     check_log(settings);
-    check_page(settings);
+    if (auto fault = fault_of_page(settings)) throw failure(*std::move(fault));
     check_handover(settings);
 }
 

@@ -278,6 +278,8 @@ class Rules(WithFiles):
             self.assertEqual(curl(*page, s.url + "/users/7.js")[0], 404)
         with self.serve("--spa=site/index.html") as s:
             self.assertEqual(curl(*page, s.url + "/users/7")[2], b"<p>index")
+        with self.serve("--spa=none.html") as s:
+            self.assertIn("'none.html' is no file below", s.wait_for_error("none.html"))
 
 
 class Listing(WithFiles):
