@@ -65,6 +65,7 @@
 #include <coracle/http/middleware/in_flight_limit.hpp>
 #include <coracle/http/middleware/jwt.hpp>
 #include <coracle/http/middleware/jwt_key_set.hpp>
+#include <coracle/http/middleware/keep_body.hpp>
 #include <coracle/http/middleware/otlp_exporter.hpp>
 #include <coracle/http/middleware/rate_limit.hpp>
 #include <coracle/http/middleware/redirects.hpp>

@@ -1,6 +1,6 @@
 #include "base/ascii.hpp"
 #include "http/body/form_type.hpp"
-#include "http/body/text_source.hpp"
+#include "http/body/replayed_body.hpp"
 #include "http/error_style.hpp"
 #include "http/forwarded/origin.hpp"
 #include "http/forwarded/own_origin.hpp"
@@ -51,23 +51,6 @@ bool unmasks_to(std::string_view token, std::string_view bytes) {
     return tls::equal_in_constant_time(std::string_view(*all).substr(0, secret_bytes), bytes);
 }
 
-/// A body that was read already, for those who read it next. Lives in the data of its request.
-class replayed_body final : public detail::text_source {
-public:
-    replayed_body(std::string text, received_body whole) noexcept
-        : text_source(std::move(text)), whole_(whole) {}
-
-    /// The body from its begin.
-    received_body again() noexcept {
-        rewind();
-        return received_body(this);
-    }
-    const fields* trailers() const noexcept override { return &whole_.trailers(); }
-
-private:
-    received_body whole_;
-};
-
 /// The value of a field of the form that the request has; empty: there is none. Reads nothing that
 /// is no form; a handler finds the form, and the body, again.
 task<std::string> form_field_of(request* req, std::string_view name) {
@@ -76,7 +59,7 @@ task<std::string> form_field_of(request* req, std::string_view name) {
         auto reading = req->body().text(form_limits().bytes);
         auto text = co_await as_result(reading);
         if (!text) co_return std::string();
-        auto& replayed = req->emplace_data<replayed_body>(*std::move(text), req->body());
+        auto& replayed = req->emplace_data<detail::replayed_body>(*std::move(text), req->body());
         req->set_body(replayed.again());
         auto keeping = detail::keep_form(*req);
         const auto kept = co_await std::move(keeping);
