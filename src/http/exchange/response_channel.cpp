@@ -31,4 +31,13 @@ void response_channel::report_failure(std::string_view reason, bool out_of_memor
     host_->log(log_level::error, client_address(), reason);
 }
 
+void response_channel::report_file(const exchange& e, const error& why) const {
+    const bool is_shorter = why == std::errc::no_message_available;
+    if (!is_shorter && why != std::errc::io_error) return;
+    std::string text = "the file of " + std::string(e.req.path());
+    text += is_shorter ? " is shorter than its response has announced"
+                       : " cannot be read: " + why.code().message();
+    host_->log(log_level::warning, client_address(), text);
+}
+
 }  // namespace coracle::http::detail

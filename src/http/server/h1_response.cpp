@@ -331,6 +331,7 @@ task<bool> h1_connection::send_file(exchange& e) {
     write_head(*exchange_, part.size(), false);
     if (!may_have_body(e) || part.size() == 0) co_return co_await flush();
     const auto sent = co_await send_whole_file(part.fd(), part.offset(), part.size(), e.body_bytes);
+    if (!sent) report_file(e, sent.error());
     co_return sent.has_value();
 }
 

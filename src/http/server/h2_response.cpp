@@ -282,6 +282,7 @@ task<bool> h2_stream::send_file(exchange& e) {
     if (!has_body) co_return true;
     const auto sent = co_await send_file_piece(part.fd(), part.offset(), part.size(), e.body_bytes);
     if (sent) end_body(nullptr);
+    if (!sent) report_file(e, sent.error());
     co_return was_sent() && sent.has_value();
 }
 

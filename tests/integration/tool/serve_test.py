@@ -269,6 +269,19 @@ class Rules(WithFiles):
             self.assertEqual(curl(s.url + "/site/")[1]["cache-control"], "no-cache")
             self.assertNotIn("cache-control", curl(s.url + "/large.bin")[1])
 
+    def test_that_are_cut_during_a_download_are_told(self):
+        size = 50_000_000
+        with self.serve() as s, (self.root / "cut.bin").open("wb") as file:
+            file.truncate(size)
+            with s.connect(receive_buffer=4096) as c:
+                c.sendall(b"GET /cut.bin HTTP/1.1\r\nHost: t\r\n\r\n")
+                self.assertIn(b"Content-Length: 50000000", c.recv(4096))
+                file.truncate(1000)
+                with self.assertRaises(ConnectionResetError):
+                    while c.recv(1 << 16):
+                        pass
+            self.assertIn("the file of /cut.bin is shorter than", s.wait_for_error("cut.bin"))
+
     def test_let_an_application_route_in_the_browser(self):
         (self.root / "index.html").write_text("<p>app")
         page = ("-H", "Accept: text/html")
