@@ -84,7 +84,7 @@ class Server:
     the end and has to exit with 0."""
 
     def __init__(self, program, *arguments, before=("127.0.0.1:0", "1"), descriptors=None,
-                 address_space=None):
+                 address_space=None, announced_on="stdout"):
         def limit():
             import resource
             hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -100,8 +100,10 @@ class Server:
         self.heard = threading.Condition()
         self.reader = threading.Thread(target=self._read_errors, daemon=True)
         self.reader.start()
-        line = self.process.stdout.readline().decode()
-        found = re.search(r"listening on (https?)://([\d.]+):(\d+)", line)
+        address = r"listening on (https?)://([\d.]+):(\d+)"
+        line = (self.process.stdout.readline().decode() if announced_on == "stdout"
+                else self.wait_for_error(address))
+        found = re.search(address, line)
         if not found:
             self.process.kill()
             self.reader.join()

@@ -5,11 +5,29 @@
 #include <coracle/net/address.hpp>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace coracle::tool {
 namespace {
 
-std::string hint_for(const std::error_code& code) {
+std::string hint_for_path(const std::filesystem::path& path, const std::error_code& code) {
+    if (code == std::errc::address_in_use) {
+        std::error_code unknown;
+        const bool is_abstract = path.native().starts_with('@');
+        if (is_abstract || std::filesystem::is_socket(path, unknown)) {
+            return " (another program, perhaps another coracle, is using it; choose another path)";
+        }
+        return " (there is something by that name that is no socket: remove it, or choose another "
+               "path)";
+    }
+    if (code == std::errc::permission_denied) return " (check who may write to its directory)";
+    if (code == std::errc::no_such_file_or_directory) return " (its directory must exist)";
+    return {};
+}
+
+std::string hint_for(std::string_view at, const std::error_code& code) {
+    constexpr std::string_view unix_scheme = "unix:";
+    if (at.starts_with(unix_scheme)) return hint_for_path(at.substr(unix_scheme.size()), code);
     if (code == std::errc::address_in_use) {
         return " (another program, perhaps another coracle, is using it; choose another with "
                "--listen)";
@@ -65,7 +83,7 @@ std::string joined_addresses(const std::vector<std::string>& addresses) {
 
 void cannot_listen(const error& e) {
     throw failure("cannot listen on " + std::string(e.subject()) + ": " + e.code().message() +
-                  hint_for(e.code()));
+                  hint_for(e.subject(), e.code()));
 }
 
 }  // namespace coracle::tool

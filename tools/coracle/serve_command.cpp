@@ -4,6 +4,7 @@
 #include "listening.hpp"
 #include "settings.hpp"
 #include "settings_check.hpp"
+#include "status_lines.hpp"
 #include "welcome.hpp"
 
 #include <coracle/http/access_log.hpp>
@@ -17,7 +18,6 @@
 #include <coracle/runtime/task_dump.hpp>
 #include <coracle/tls/reload.hpp>
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,10 +31,6 @@
 
 namespace coracle::tool {
 namespace {
-
-std::string count_of(std::uint64_t n, const char* what) {
-    return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
-}
 
 /// Returns the addresses to listen on; the defaults without --listen.
 std::vector<std::string> addresses_of(const serve_settings& settings, bool with_tls) {
@@ -77,45 +73,12 @@ private:
     http::handler now_;
 };
 
-void announce(const http::server& s) {
-    for (const std::string& url : s.urls()) std::printf("listening on %s\n", url.c_str());
-    std::fflush(stdout);
-}
-
-/// Returns false where a write to standard output would wait, as to a pipe that nobody reads: that
-/// must not keep the program from its end.
-bool takes_output() noexcept {
-    pollfd out{STDOUT_FILENO, POLLOUT, 0};
-    return ::poll(&out, 1, 0) == 1;
-}
-
-void report(const http::server& s) {
-    if (!takes_output()) return;
-    const http::server_counters c = s.counters();
-    std::printf("served %s on %s; %s cut\n", count_of(c.requests, "request").c_str(),
-                count_of(c.connections, "connection").c_str(),
-                count_of(c.cut_by_drain, "connection").c_str());
-    if (const auto d = s.drained()) {
-        const double seconds = std::chrono::duration<double>(d->took).count();
-        std::printf(
-            "drained in %.1f s: %s open, %s under way, %llu told; then %llu accepted, %s served\n",
-            seconds, count_of(d->open, "connection").c_str(),
-            count_of(d->in_flight, "request").c_str(), static_cast<unsigned long long>(d->told),
-            static_cast<unsigned long long>(d->accepted), count_of(d->served, "request").c_str());
-    }
-    std::fflush(stdout);
-}
-
-task<> stop_on_signal(signal_set& signals, http::server& s, runtime& rt,
-                      const http::service& place) {
+task<> stop_on_signal(signal_set& signals, http::server& s, runtime& rt, const http::service& place,
+                      status_lines status) {
     co_await signals.next();
     place.stopping();
-    const std::string open = count_of(s.counters().open, "connection");
+    status.draining(s);
     s.stop();
-    if (takes_output()) {
-        std::printf("draining: %s open; a second signal cuts\n", open.c_str());
-        std::fflush(stdout);
-    }
     co_await signals.next();
     rt.stop();
 }
@@ -228,6 +191,11 @@ http::handler target_of(const serve_settings& settings, live_server& live,
     return http::https_only(std::move(o))(std::move(target));
 }
 
+/// Then standard output is for records alone, which a program may read.
+bool logs_to_output(const serve_settings& settings) {
+    return settings.access_log && (settings.access_log->empty() || *settings.access_log == "-");
+}
+
 std::unique_ptr<http::access_log_file> access_log_of(const serve_settings& settings, logger& log) {
     if (!settings.access_log) return nullptr;
     http::access_log_options o;
@@ -300,8 +268,7 @@ struct renewal {
     const std::vector<std::string>& served_at;
 
     bool is_needed() const noexcept {
-        const bool has_log_file = accesses != nullptr && settings.access_log &&
-                                  !settings.access_log->empty() && *settings.access_log != "-";
+        const bool has_log_file = accesses != nullptr && !logs_to_output(settings);
         const bool has_certificates = !settings.certificates.empty();
         return has_log_file || has_certificates || target != nullptr;
     }
@@ -497,16 +464,16 @@ void serve(const serve_settings& settings) {
     served_at = s.urls();
     check_clear_addresses(settings, served_at);
     live.attach(s, rt);
-    announce(s);
+    const status_lines status(logs_to_output(settings) ? stderr : stdout);
+    status.listening(s);
     if (seen) {
         seen->set_counters([&s] { return s.counters(); });
-        std::printf("dashboard at %s%s\n", from_here(s.urls().front()).c_str(), dashboard_path);
-        std::fflush(stdout);
+        status.has_dashboard(from_here(s.urls().front()) + dashboard_path);
     }
     rt.run([&](loop& l) -> task<> {
         if (l.index() == 0) {
             live.begin(l);
-            spawn([&] { return stop_on_signal(signals, s, rt, place); }, "signals");
+            spawn([&] { return stop_on_signal(signals, s, rt, place, status); }, "signals");
             spawn([&] { return dump_on_signal(dump_signal, rt); }, "dump signal");
             spawn([&] { return place.run(s, rt); }, "service");
             if (renewal_signal) spawn([&] { return renews.run(*renewal_signal); }, "renewal");
@@ -523,7 +490,7 @@ void serve(const serve_settings& settings) {
         }
         report_drops(*accesses);
     }
-    report(s);
+    status.ended(s);
 }
 
 }  // namespace coracle::tool

@@ -202,8 +202,8 @@ void add_log_options(CLI::App& serve, serve_texts& texts) {
     constexpr const char* group = "Access log";
     serve
         .add_flag("--access-log{-}", texts.access_log,
-                  "Write a line for each response to standard output, or append\n"
-                  "it to FILE. Default: no log")
+                  "Write a line for each response to standard output, and all\n"
+                  "else to standard error, or append it to FILE. Default: no log")
         ->group(group);
     not_empty(add_text(serve, group, "--log-file", texts.log_file, "FILE",
                        "Append it to FILE, which SIGHUP reopens"));

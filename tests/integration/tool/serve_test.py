@@ -59,8 +59,8 @@ class WithFiles(unittest.TestCase):
         (self.root / "escape").symlink_to("../secret")
         os.mkfifo(self.root / "fifo")
 
-    def serve(self, *arguments):
-        return Server("coracle", self.root, *FREE, *arguments, before=("serve",))
+    def serve(self, *arguments, **keywords):
+        return Server("coracle", self.root, *FREE, *arguments, before=("serve",), **keywords)
 
 
 class Files(WithFiles):
@@ -151,13 +151,23 @@ class AccessLog(WithFiles):
         self.assertEqual(len(lines), 4)
 
     def test_goes_to_standard_output_without_a_name(self):
-        with self.serve("--access-log") as s:
+        with self.serve("--access-log", announced_on="stderr") as s:
             curl(s.url + "/a.txt")
             self.assertIn(b'"GET /a.txt HTTP/1.1" 200 10', s.process.stdout.readline())
 
+    def test_on_standard_output_is_all_that_is_there(self):
+        for name in ("--access-log", "--log-file=-", "--log-format=json"):
+            s = self.serve(name, "--dashboard", announced_on="stderr")
+            curl(s.url + "/a.txt")
+            s.signal()
+            self.assertEqual(s.wait(), 0)
+            with s.process.stdout as out:
+                self.assertEqual([b"/a.txt" in line for line in out], [True], name)
+            for said in ("dashboard at ", "draining: ", "served 1 request "):
+                self.assertIn(said, s.error_text(), name)
 
     def test_to_an_output_that_nobody_reads_holds_no_end_up(self):
-        s = self.serve("--access-log")
+        s = self.serve("--access-log", announced_on="stderr")
         # More lines than a pipe takes.
         line = http.client.HTTPConnection("127.0.0.1", s.port, timeout=10)
         for _ in range(1000):
@@ -198,7 +208,7 @@ class AccessLog(WithFiles):
     def test_a_terminal_that_closes_ends_a_server_that_has_no_file_to_open_again(self):
         for arguments in (["--access-log"], ["--tls-self-signed"], []):
             p = subprocess.Popen([str(BIN / "coracle"), "serve", "--listen", "127.0.0.1:0", *arguments],
-                                 stdout=subprocess.PIPE)
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             with p.stdout:
                 self.assertIn(b"listening on", p.stdout.readline())
                 p.send_signal(signal.SIGHUP)
@@ -352,6 +362,18 @@ class Faults(WithFiles):
                 for mine in ("1", "2"):
                     err = self.say("--listen", at, "--threads", mine)
                     self.assertIn(f"cannot listen on {at}: Address already in use", err)
+
+    def test_a_path_that_is_taken_or_cannot_be_made_is_named(self):
+        file = self.all / "file"
+        file.write_text("kept")
+        self.assertIn("that is no socket", self.say("--listen", f"unix:{file}"))
+        self.assertEqual(file.read_text(), "kept")
+        self.assertIn("its directory must exist", self.say("--listen", f"unix:{self.all}/none/s"))
+        used = self.all / "used"
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(str(used))
+            other.listen()
+            self.assertIn("another program", self.say("--listen", f"unix:{used}"))
 
     def test_a_users_program_ends_in_order_when_its_port_is_taken(self):
         with Server("hello", before=("127.0.0.1:0", "2")) as s:
