@@ -1,9 +1,28 @@
 #include "http/exchange/failure.hpp"
 
 #include <coracle/http/handler.hpp>
+#include <coracle/runtime/operation.hpp>
+#include <coracle/runtime/sleep.hpp>
 
 namespace coracle::http {
 namespace {
+
+bool is_cancellation(const std::exception_ptr& thrown) noexcept {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const exception& e) {
+        return coracle::detail::is_cancellation(e.error());
+    } catch (...) {
+        return false;
+    }
+}
+
+/// The response of a handler that threw. Never returns where the task was cancelled: then it is no
+/// failure of the handler, and whoever cancelled it responds.
+task<response> response_to(std::exception_ptr thrown, request* req) {
+    if (is_cancellation(thrown)) co_await yield();
+    co_return detail::failed_response(*req, thrown);
+}
 
 task<response> contained_later(task<response> pending, request* req) {
     std::exception_ptr thrown;
@@ -12,7 +31,7 @@ task<response> contained_later(task<response> pending, request* req) {
     } catch (...) {
         thrown = std::current_exception();
     }
-    co_return detail::failed_response(*req, thrown);
+    co_return co_await response_to(std::move(thrown), req);
 }
 
 class container final : public handler::implementation {
@@ -49,7 +68,7 @@ task<response> run_contained(const handler* inner, request* req) {
     } catch (...) {
         thrown = std::current_exception();
     }
-    if (thrown != nullptr) out = detail::failed_response(*req, thrown);
+    if (thrown != nullptr) out = co_await response_to(std::move(thrown), req);
     co_return out;
 }
 

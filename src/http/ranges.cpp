@@ -160,10 +160,10 @@ void apply_ranges(response& r, const request& req) {
     const bool get = req.method() == method::get;
     if (!is_seekable(r) || !(get || req.method() == method::head)) return;
     if (!r.fields().contains(field_id::accept_ranges)) r.set("Accept-Ranges", "bytes");
-    // RFC 9110 section 14.2: Range means nothing to methods other than GET.
-    if (!get || !req.fields().contains(field_id::range)) return;
     // A part is of no use to who has the whole, or has a part of another version.
-    if (!detail::meets_preconditions(req, r) || !if_range_holds(req, r)) return;
+    if (!detail::meets_preconditions(req, r)) return;
+    // RFC 9110 section 14.2: Range means nothing to methods other than GET.
+    if (!get || !req.fields().contains(field_id::range) || !if_range_holds(req, r)) return;
     const std::uint64_t size = *r.body().size();
     const range_plan plan = detail::requested_ranges(req.fields(), size);
     if (plan.what == range_plan::result::whole) return;

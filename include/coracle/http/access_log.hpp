@@ -11,9 +11,10 @@
 namespace coracle::http {
 
 enum class access_log_format : std::uint8_t {
-    common,    ///< the Common Log Format: host, time, request line, status, bytes of the body
+    common,    ///< the Common Log Format: client, time, request line, status, bytes of the body
     combined,  ///< the same, with Referer and User-Agent
-    json,      ///< one object a line: these, the Host, how long it took, and what was broken off
+    json,      ///< one object a line: these, the Host, how long it took, and what was broken off;
+               ///< "peer" is that of the connection, "client" as trusted proxies give it
 };
 
 std::string_view to_string(access_log_format f) noexcept;

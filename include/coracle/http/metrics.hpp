@@ -24,7 +24,8 @@ struct response_metrics_options {
 };
 
 /// Counts and measures the responses of servers, by the pattern of the route: one that many paths
-/// match is one series, and what a client makes up makes none.
+/// match is one series, and what a client makes up makes none. Those that were broken off, by the
+/// client or by a failure, are none: the access log has them.
 ///
 ///     metrics::registry all;
 ///     http::response_metrics seen(all);

@@ -4,6 +4,7 @@
 #include "net/host_text.hpp"
 
 #include <coracle/http/access_log.hpp>
+#include <coracle/http/forwarded.hpp>
 
 #include <charconv>
 #include <chrono>
@@ -91,6 +92,12 @@ private:
     char text_[clf_time_size];
 };
 
+/// The client as trusted proxies give it; else the peer of the connection.
+const net::address& client_of(const access_record& record) noexcept {
+    const auto* const given = record.req.data<client_info>();
+    return given == nullptr ? record.peer : given->address;
+}
+
 char* put_quoted(char* to, std::string_view text) noexcept {
     to = put(to, " \"");
     to = text.empty() ? put(to, "-") : put_escaped(to, text);
@@ -102,7 +109,7 @@ char* put_quoted(char* to, std::string_view text) noexcept {
 class common_line {
 public:
     common_line(const access_record& record, bool is_combined) : record_(&record) {
-        peer_size_ = net::detail::write_host(record.peer, peer_);
+        client_size_ = net::detail::write_host(client_of(record), client_);
         thread_local time_text last;
         time_ = last.of(record.unix_time, write_clf_time);
         method_ = cut(record.req.method_text());
@@ -114,12 +121,12 @@ public:
     }
     std::size_t longest() const noexcept {
         const std::size_t texts =
-            peer_size_ + method_.size() + target_.size() + referer_.size() + agent_.size();
+            client_size_ + method_.size() + target_.size() + referer_.size() + agent_.size();
         return escaped_size * texts + clf_time_size + rest_of_line;
     }
     /// Writes at most `longest()` bytes; returns their end.
     char* write(char* to) const noexcept {
-        to = put_escaped(to, {peer_, peer_size_});
+        to = put_escaped(to, {client_, client_size_});
         to = put(to, " - - ");
         to = put(to, time_);
         to = put(to, " \"");
@@ -150,8 +157,8 @@ private:
     std::string_view referer_;
     std::string_view agent_;
     bool combined_ = false;
-    std::size_t peer_size_;
-    char peer_[net::detail::longest_host];
+    std::size_t client_size_;
+    char client_[net::detail::longest_host];
 };
 
 void append_common(std::string& out, const access_record& record, bool is_combined) {
@@ -198,6 +205,9 @@ void append_json(std::string& out, const access_record& record) {
         .append("\"");
     char peer[net::detail::longest_host];
     m.text("peer", {peer, net::detail::write_host(record.peer, peer)});
+    if (&client_of(record) != &record.peer) {
+        m.text("client", {peer, net::detail::write_host(client_of(record), peer)});
+    }
     if (!req.method_text().empty()) {
         m.text("method", req.method_text());
         m.text("target", req.target());

@@ -57,9 +57,8 @@ task<std::string> form_field_of(request* req, std::string_view name) {
     if (detail::kept_form(*req) == nullptr) {
         if (!detail::is_form(req->header(field_id::content_type))) co_return std::string();
         auto reading = req->body().text(form_limits().bytes);
-        auto text = co_await as_result(reading);
-        if (!text) co_return std::string();
-        auto& replayed = req->emplace_data<detail::replayed_body>(*std::move(text), req->body());
+        std::string text = co_await std::move(reading);
+        auto& replayed = req->emplace_data<detail::replayed_body>(std::move(text), req->body());
         req->set_body(replayed.again());
         auto keeping = detail::keep_form(*req);
         const auto kept = co_await std::move(keeping);

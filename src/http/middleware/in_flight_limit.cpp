@@ -58,6 +58,19 @@ private:
     permit_queue queue_;
 };
 
+/// A permit that its request holds until it ends.
+struct held_permit final : detail::pin {
+    explicit held_permit(permit_queue& of) noexcept : queue(&of) {
+        retired = true;
+        dispose = [](pin* p) noexcept { delete static_cast<held_permit*>(p); };
+    }
+    held_permit(const held_permit&) = delete;
+    held_permit& operator=(const held_permit&) = delete;
+    ~held_permit() { queue->give_back(); }
+
+    permit_queue* queue;
+};
+
 }  // namespace
 
 in_flight_limit::in_flight_limit(in_flight_limit_options options)
@@ -71,12 +84,22 @@ handler in_flight_limit::operator()(handler inner) const {
             const bool is_admitted = co_await std::move(waiting);
             if (!is_admitted) co_return shared->refusal();
         }
-        const struct release {
-            permit_queue& to;
-            ~release() { to.give_back(); }
-        } at_end{permits};
+        struct release {
+            permit_queue* to;
+            ~release() {
+                if (to != nullptr) to->give_back();
+            }
+        } at_end{&permits};
         auto handling = inner(req);
-        co_return co_await std::move(handling);
+        response out = co_await std::move(handling);
+        // Its function is yet to do the work.
+        if (out.body().type() == body::kind::stream) {
+            auto held = std::make_unique<held_permit>(permits);
+            at_end.to = nullptr;
+            req.hold(*held);
+            static_cast<void>(held.release());
+        }
+        co_return out;
     };
 }
 

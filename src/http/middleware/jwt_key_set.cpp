@@ -37,14 +37,20 @@ std::optional<std::chrono::seconds> max_age_of(std::string_view control) {
     return age;
 }
 
-std::optional<std::chrono::seconds> max_age_of(const fields& of) {
-    std::optional<std::chrono::seconds> age;
+/// The time for which it stays fresh: less what it has spent in caches on the way (RFC 9111 section
+/// 4.2).
+std::optional<std::chrono::seconds> lifetime_of(const fields& of) {
+    std::optional<std::chrono::seconds> longest;
     for (const field& f : of) {
         if (!equal_ignoring_case(f.name, "Cache-Control")) continue;
         const auto said = max_age_of(f.value);
-        if (said && (!age || *said < *age)) age = said;
+        if (said && (!longest || *said < *longest)) longest = said;
     }
-    return age;
+    if (!longest) return std::nullopt;
+    const std::string_view age = of.get(field_id::age);
+    std::uint32_t spent = 0;
+    std::from_chars(age.data(), age.data() + age.size(), spent);
+    return std::max(*longest - std::chrono::seconds(spent), std::chrono::seconds(0));
 }
 
 }  // namespace
@@ -151,7 +157,7 @@ private:
             co_return std::move(
                 e.on(k->set_->url + ": status " + std::to_string(static_cast<int>(got->status()))));
         }
-        const auto age = max_age_of(got->fields());
+        const auto lifetime = lifetime_of(got->fields());
         auto reading = got->text(o.bytes);
         auto text = co_await as_result(reading);
         if (!text) co_return std::move(text).error();
@@ -162,7 +168,7 @@ private:
             co_return std::move(e.on(k->set_->url + " has no key that can be used"));
         }
         k->keys_ = std::move(made);
-        const duration asked = age ? duration(*age) : o.lifetime;
+        const duration asked = lifetime ? duration(*lifetime) : o.lifetime;
         k->fresh_until_ = coracle::detail::later(now(), std::clamp(asked, o.shortest, o.longest));
         k->not_before_ = coracle::detail::later(now(), o.pause);
         co_return std::nullopt;

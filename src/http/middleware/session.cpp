@@ -101,9 +101,12 @@ void session::erase(std::string_view name) noexcept {
 }
 
 void session::log_in(std::string_view user) {
-    check_size(size_without(detail::csrf_secret) - user_.size() + user.size());
+    const bool is_of_another = !user_.empty() && user_ != user;
+    const std::size_t kept = is_of_another ? 0 : size_without(detail::csrf_secret) - user_.size();
+    check_size(kept + user.size());
     std::string name(user);  // it may be a value of this session
     erase(detail::csrf_secret);
+    if (is_of_another) pairs_.clear();
     user_ = std::move(name);
     made_ = 0;
     renew();

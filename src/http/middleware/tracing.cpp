@@ -1,6 +1,8 @@
 #include "base/utf8.hpp"
+#include "http/masking.hpp"
 #include "http/middleware/active_span.hpp"
 
+#include <coracle/base/url.hpp>
 #include <coracle/http/forwarded.hpp>
 #include <coracle/http/middleware/trace_context.hpp>
 
@@ -104,10 +106,17 @@ struct span_of_request {
     trace_span* span;
 };
 
+/// A client may make up methods: no name of a span is made of one.
+void describe_method(active_trace_span& to, const request& req) {
+    const bool is_known = req.method() != method::other;
+    to.name = is_known ? req.method_text() : "HTTP";
+    to.set("http.request.method", is_known ? req.method_text() : "_OTHER");
+    if (!is_known) to.set("http.request.method_original", req.method_text());
+}
+
 void describe(active_trace_span& to, const request& req) {
     if (!to.is_exported()) return;
-    to.name = req.method_text();
-    to.set("http.request.method", req.method_text());
+    describe_method(to, req);
     to.set("url.path", without_query(req.target()));
     to.set("url.scheme", client_scheme(req));
     to.set("client.address", req.client().host());
@@ -115,10 +124,10 @@ void describe(active_trace_span& to, const request& req) {
 
 void describe_call(active_trace_span& to, const request& req) {
     if (!to.is_exported()) return;
-    to.name = req.method_text();
-    to.set("http.request.method", req.method_text());
-    to.set("server.address", req.host());
-    to.set("url.path", req.path());
+    describe_method(to, req);
+    const auto where = url::parse(req.target());
+    if (where) to.set("server.address", where->host());
+    to.set("url.full", detail::masked_url(req.target()));
 }
 
 /// The span as that of the request, as long as this lives; then that of a tracer around it again.

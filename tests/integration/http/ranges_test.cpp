@@ -177,6 +177,25 @@ TEST(a_range, is_of_the_version_that_the_preconditions_name) {
     EXPECT_EQ(get(plain, "bytes=0-1", "If-Match: \"v1\"\r\n").status(), 412);
 }
 
+// RFC 9110 section 13.1: whether parts are asked for or not.
+TEST(a_whole, is_of_the_version_that_the_preconditions_name) {
+    const http::handler h = with_ranges([](http::request&) { return tagged(10); });
+    for (const char* method : {"GET", "HEAD"}) {
+        const auto with = [&](const char* fields) {
+            return response_of(h, request_for(method, fields));
+        };
+        EXPECT_EQ(with("").status(), 200) << method;
+        EXPECT_EQ(with("If-Match: \"v1\"\r\n").status(), 200) << method;
+        EXPECT_EQ(with("If-Match: \"v0\"\r\n").status(), 412) << method;
+        const auto known = with("If-None-Match: \"v1\"\r\n");
+        EXPECT_EQ(known.status(), 304) << method;
+        EXPECT_EQ(known.header("ETag"), "\"v1\"") << method;
+        EXPECT_EQ(known.body, "") << method;
+        EXPECT_EQ(with("If-Modified-Since: Thu, 01 Jan 1970 00:00:00 GMT\r\n").status(), 304);
+    }
+    EXPECT_EQ(response_of(h, request_for("POST", "If-None-Match: \"v1\"\r\n")).status(), 200);
+}
+
 // A page of another origin sees nothing of a response without its fields.
 TEST(a_range, that_does_not_exist_keeps_the_fields_of_middleware) {
     const auto h = with_ranges([](http::request&) {

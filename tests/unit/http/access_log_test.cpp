@@ -1,6 +1,8 @@
 #include "support/temporary_directory.hpp"
 
 #include <coracle/http/access_log.hpp>
+#include <coracle/http/forwarded.hpp>
+#include <coracle/net/network.hpp>
 
 #include <gtest/gtest.h>
 
@@ -22,6 +24,7 @@ struct asked {
     std::uint64_t bytes = 10;
     std::int64_t unix_time = 971186136;
     bool is_whole = true;
+    const char* client = nullptr;  ///< as trusted proxies give it
 };
 
 /// Field values as a lenient peer might have sent them, which `fields::add` would refuse.
@@ -41,6 +44,7 @@ std::string line_of(access_log_format f, const asked& a) {
     p.target = a.target;
     p.host = a.host;
     req.assign(p);
+    if (a.client != nullptr) req.set_data(http::client_info{*net::parse_ip(a.client, 0)});
     std::string out;
     http::append_access_log_line(
         out, f,
@@ -83,6 +87,13 @@ TEST(access_log, has_json) {
               "\"duration_us\":1234,\"host\":\"boats.example\",\"referer\":\"http://a/\","
               "\"user_agent\":\"b\xc3\xb6"
               "at\"}\n");
+}
+
+TEST(access_log, has_the_client_that_trusted_proxies_give) {
+    EXPECT_TRUE(line_of(access_log_format::common, {.client = "203.0.113.7"})
+                    .starts_with("203.0.113.7 - - ["));
+    EXPECT_TRUE(line_of(access_log_format::json, {.client = "2001:db8::7"})
+                    .contains(R"("peer":"192.0.2.1","client":"2001:db8::7","method")"));
 }
 
 TEST(access_log, says_so_of_a_request_that_was_never_understood) {

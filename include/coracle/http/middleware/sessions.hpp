@@ -86,8 +86,9 @@ public:
     std::string_view user() const noexcept { return user_; }
     /// Notes the user, who from the next request on is in `req.data<identity>()` too. The session
     /// gets a new id and begins its lifetime anew: an id that someone planted before is worth
-    /// nothing (session fixation), nor are the tokens of `csrf` that were made before. Throws as
-    /// `set_bytes`.
+    /// nothing (session fixation), nor are the tokens of `csrf` that were made before. The values
+    /// of another user who was logged in are forgotten; those of a session without one stay. Throws
+    /// as `set_bytes`.
     void log_in(std::string_view user);
     /// Gives the session a new id; do so wherever the rights of its user change.
     void renew() noexcept { renewed_ = changed_ = true; }

@@ -44,6 +44,7 @@ public:
             if (delay != 0s) co_await sleep_for(delay);
             http::response r(status, body);
             if (!control.empty()) r.set("Cache-Control", control);
+            if (!age.empty()) r.set("Age", age);
             if (!more_control.empty()) r.fields().add("Cache-Control", more_control);
             co_return r;
         });
@@ -88,6 +89,7 @@ public:
     std::string body = key_set("one");
     std::string control;
     std::string more_control;
+    std::string age;
     http::status status = http::status::ok;
     duration delay{};
 
@@ -189,6 +191,26 @@ TEST(jwt_key_set, holds_as_long_as_its_response_says_within_bounds) {
         co_await sleep_for(1s);
         EXPECT_EQ(w.fetched, 4);
     });
+}
+
+// RFC 9111 section 4.2.
+TEST(jwt_key_set, holds_no_longer_for_the_time_that_it_was_in_a_cache) {
+    for (const char* age : {"280", "301", "99999999999"}) {
+        world w;
+        w.control = "max-age=300";
+        w.age = age;
+        w.run([&]() -> task<> {
+            EXPECT_EQ(co_await w.ask(es256), 200);
+            co_await sleep_for(50s);
+            EXPECT_EQ(co_await w.ask(es256), 200);
+            co_await sleep_for(1s);
+            EXPECT_EQ(w.fetched, 1);
+            co_await sleep_for(10s);  // at least a minute
+            EXPECT_EQ(co_await w.ask(es256), 200);
+            co_await sleep_for(1s);
+            EXPECT_EQ(w.fetched, 2) << age;
+        });
+    }
 }
 
 TEST(jwt_key_set, holds_as_short_as_any_line_of_its_response_says) {

@@ -210,6 +210,12 @@ TEST(tracing, follows_a_request_into_the_calls_that_its_handler_makes) {
         EXPECT_EQ(ids.count(request["spanId"]), 0u);
         EXPECT_EQ(w.spans["call"]["parentSpanId"], request["spanId"]);
         EXPECT_EQ(w.spans["call"]["name"], "GET");
+        std::map<std::string, std::string> attributes;
+        for (const auto& a : w.spans["call"]["attributes"]) {
+            attributes[a["key"]] = a["value"].value("stringValue", "");
+        }
+        EXPECT_TRUE(attributes["url.full"].starts_with("http://127.0.0.1:"));
+        EXPECT_EQ(attributes["server.address"], "127.0.0.1");
         EXPECT_EQ(w.spans.count("GET"), 1u);  // the path that does not exist
     });
     EXPECT_EQ(w.exporter->sent(), 6u);

@@ -1,13 +1,11 @@
-// Middleware that bounds how often, how many and how long.
+// Middleware that bounds how often, and how many.
 
 #include "unit/http/middleware/asked.hpp"
 
 #include <coracle/http/middleware/in_flight_limit.hpp>
 #include <coracle/http/middleware/rate_limit.hpp>
-#include <coracle/http/middleware/time_limit.hpp>
 #include <coracle/http/request.hpp>
 #include <coracle/runtime/task_group.hpp>
-#include <coracle/runtime/this_task.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 #include <coracle/tls/hash.hpp>
 
@@ -585,6 +583,31 @@ TEST(in_flight_limit, gives_up_who_waits_too_long_and_whose_client_goes) {
     EXPECT_EQ(refusal_of([] { http::in_flight_limit{{.requests = 0}}; }), "requests");
 }
 
+TEST(in_flight_limit, lasts_until_a_streamed_response_is_out) {
+    http::in_flight_limit_options o;
+    o.requests = 1;
+    o.waiting = 0;
+    const http::in_flight_limit limit(o);
+    const http::handler streams = limit([](http::request&) -> task<http::response> {
+        co_return http::stream([](http::body_writer&) -> task<> { co_return; });
+    });
+    const http::handler h = limit(plain());
+    run_virtually([&]() -> task<> {
+        {
+            asked first("GET");
+            co_await first.by(streams);
+            EXPECT_EQ(co_await status_for(h, "::1"), 503);
+            first.res = {};
+            EXPECT_EQ(co_await status_for(h, "::1"), 503);
+        }
+        EXPECT_EQ(co_await status_for(h, "::1"), 200);
+        asked second("GET");
+        co_await second.by(h);
+        EXPECT_EQ(co_await status_for(h, "::1"), 200);
+    });
+    EXPECT_EQ(limit.refused(), 2u);
+}
+
 TEST(in_flight_limit, has_its_places_to_wait_back) {
     http::in_flight_limit_options o;
     o.requests = 1;
@@ -604,68 +627,4 @@ TEST(in_flight_limit, has_its_places_to_wait_back) {
         }
     });
     EXPECT_EQ(limit.refused(), 0u);
-}
-
-TEST(time_limit, is_not_to_blame_for_timeouts_of_the_handler) {
-    const http::handler failing = [](http::request&) -> task<http::response> {
-        co_await sleep_for(1s);
-        throw_exception(error(std::errc::timed_out, "of its own"));
-    };
-    // As around a client's calls, whose errors are not made into responses.
-    const http::handler h = http::detail::put_around(http::time_limit(2s), failing);
-    run_virtually([&]() -> task<> {
-        error seen;
-        try {
-            static_cast<void>(co_await status_for(h, "::1"));
-        } catch (const exception& e) {
-            seen = e.error();
-        }
-        EXPECT_EQ(seen, std::errc::timed_out);
-        EXPECT_EQ(seen.operation(), "of its own");
-    });
-}
-
-TEST(time_limit, may_have_no_end) {
-    const http::handler slow = [](http::request&) -> task<http::response> {
-        co_await sleep_for(24h);
-        co_return "reached";
-    };
-    const http::handler h = http::wrap(http::time_limit(duration::max()), slow);
-    run_virtually([&]() -> task<> { EXPECT_EQ(co_await status_for(h, "::1"), 200); });
-}
-
-TEST(time_limit, cancels_a_handler_and_responds_in_its_place) {
-    bool destroyed = false;
-    struct mark {
-        bool& at;
-        ~mark() { at = true; }
-    };
-    const http::handler slow = [&destroyed](http::request&) -> task<http::response> {
-        const mark m{destroyed};
-        const auto due = co_await this_task::deadline();
-        EXPECT_NE(due, time_point::max());
-        co_await sleep_for(1h);
-        co_return "reached";
-    };
-    const http::time_limit limit(2s);
-    const http::handler h = http::wrap(limit, slow);
-    const http::handler fast = http::wrap(limit, waiting());
-    const http::handler failing = http::wrap(limit, [](http::request&) -> http::response {
-        throw http::status_error(http::status::conflict, "no");
-    });
-    run_virtually([&]() -> task<> {
-        const time_point begun = loop::current()->now();
-        asked a("GET");
-        co_await a.by(h);
-        EXPECT_EQ(a.status(), 504);
-        EXPECT_EQ(loop::current()->now() - begun, 2s);
-        EXPECT_TRUE(destroyed);
-        EXPECT_EQ(co_await status_for(fast, "::1"), 200);
-        EXPECT_EQ(co_await status_for(failing, "::1"), 409);
-        // A deadline from around it is not its own.
-        const auto ask = [&h] { return status_for(h, "::1"); };
-        auto limited = with_timeout(1s, ask);
-        const auto outer = co_await as_result(limited);
-        EXPECT_TRUE(!outer && outer.error() == std::errc::timed_out);
-    });
 }

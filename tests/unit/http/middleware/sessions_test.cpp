@@ -262,6 +262,30 @@ TEST(sessions, log_in_a_user_whom_one_of_their_values_names) {
     });
 }
 
+TEST(sessions, give_nothing_of_one_user_to_another) {
+    site s;
+    run_virtually([&]() -> task<> {
+        const visit in = co_await s.go("", [](http::session& of, http::request&) {
+            of.set_bytes("cart", "1");
+            of.log_in("ann");
+            of.set_bytes("is_admin", "1");
+            of.log_in("ann");
+            return std::string(of.bytes("cart").value_or("-")) +
+                   std::string(of.bytes("is_admin").value_or("-"));
+        });
+        EXPECT_EQ(in.text, "11");
+        const visit other = co_await s.go(in.cookie, [](http::session& of, http::request&) {
+            of.log_in("bob");
+            return "";
+        });
+        const visit later = co_await s.go(other.cookie, [](http::session& of, http::request&) {
+            return std::string(of.user()) + std::string(of.bytes("cart").value_or("-")) +
+                   std::string(of.bytes("is_admin").value_or("-"));
+        });
+        EXPECT_EQ(later.text, "bob--");
+    });
+}
+
 TEST(sessions, have_a_new_id_at_login) {
     site s;
     run_virtually([&]() -> task<> {

@@ -132,6 +132,17 @@ TEST(tracing, makes_a_span_for_each_request) {
     EXPECT_EQ(http::trace_span::of(a.req), nullptr);
 }
 
+TEST(tracing, names_no_span_by_a_method_that_a_client_makes_up) {
+    auto spans = std::make_shared<kept_spans>();
+    const http::handler h = http::wrap(http::tracing({.exporter = spans}).requests(), plain());
+    asked a("BREW");
+    run_virtually([&] { return a.by(h); });
+    ASSERT_EQ(spans->all.size(), 1u);
+    EXPECT_EQ(spans->all[0].name, "HTTP");
+    EXPECT_EQ(attribute(spans->all[0], "http.request.method"), "_OTHER");
+    EXPECT_EQ(attribute(spans->all[0], "http.request.method_original"), "BREW");
+}
+
 TEST(tracing, exports_what_is_sampled) {
     auto spans = std::make_shared<kept_spans>();
     const auto exported = [&](http::tracing_options o, field_list fields) {
