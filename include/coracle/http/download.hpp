@@ -16,9 +16,11 @@ struct download_options {
     /// Goes on with what an earlier download left in PATH.part, when the server still has the same
     /// and gives parts of it. Default true.
     bool resume = true;
-    /// The most requests for the rest after the response broke off. Default 3.
+    /// The most requests for the rest after the response broke off, counted anew once a MiB has
+    /// come. Default 3.
     unsigned retries = 3;
-    /// The wait before the first of them; twice as long before each further one. Default 500 ms.
+    /// The wait before the first of them; twice as long before each further one, up to 30 s.
+    /// Default 500 ms.
     duration delay = std::chrono::milliseconds(500);
     /// Completes when the file is on the disk, and survives a crash. Default: when others see it.
     bool durable = false;

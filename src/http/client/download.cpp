@@ -6,6 +6,7 @@
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/tls/hash.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace coracle::http {
@@ -15,6 +16,13 @@ using nothing = std::expected<void, error>;
 
 /// The bytes of one write.
 constexpr std::size_t gathered = 256 * 1024;
+
+/// The longest pause before another attempt.
+constexpr duration longest_delay = std::chrono::seconds(30);
+
+/// With so many bytes more the count of attempts begins anew: enough that a server which gives one
+/// byte at a time comes to an end.
+constexpr std::uint64_t progress_size = 1024 * 1024;
 
 /// Returns true if another attempt may succeed: the network failed.
 bool may_pass(const error& e) noexcept {
@@ -32,16 +40,22 @@ public:
         auto opened = co_await part_.open(options_.resume);
         if (!opened) co_return std::unexpected(std::move(opened).error());
         earlier_ = resumed();
+        duration delay = options_.delay;
         for (unsigned tries = 0;; ++tries) {
+            const std::uint64_t had = part_.size();
             auto asked = co_await ask();
             if (asked) break;
+            if (part_.size() >= had + progress_size) {
+                tries = 0;
+                delay = options_.delay;
+            }
             if (tries == options_.retries || !goes_on_ || !may_pass(asked.error())) {
                 co_return std::unexpected(std::move(asked).error());
             }
-            auto waiting = sleep_for(options_.delay);
+            auto waiting = sleep_for(delay);
             auto waited = co_await as_result(waiting);
             if (!waited) co_return std::unexpected(std::move(waited).error());
-            options_.delay *= 2;
+            delay = std::max(options_.delay, std::min(delay * 2, longest_delay));
         }
         if (result_.ok()) {
             auto completed = co_await part_.complete(options_.durable);

@@ -208,6 +208,7 @@ void client_h2_connection::task_ended() noexcept {
 
 void client_h2_connection::take(buffer received) {
     received_at_ = owner_->now();
+    unanswered_since_ = time_point::max();
     silent_ = false;
     receiving_ = true;
     try {
@@ -382,6 +383,7 @@ client_exchange& client_h2_connection::begin_exchange() {
     ++begun_;
     exchanges_.push_back(*e);
     ++exchanges_count_;
+    unanswered_since_ = std::min(unanswered_since_, owner_->now());
     watch_.begin();
     return *e;
 }

@@ -229,6 +229,41 @@ TEST_F(client_downloads, go_on_where_the_response_broke_off) {
                 AllOf(HasSubstr("Range: bytes=400-\r\n"), HasSubstr("If-Range: \"v1\"\r\n")));
 }
 
+TEST_F(client_downloads, go_on_over_a_line_that_breaks_again_and_again) {
+    const std::string large(5 * 1024 * 1024, 'x');
+    std::vector<script> breaks;
+    const auto begin_at = [&](std::size_t from, std::size_t sent) {
+        const std::string range = "Content-Range: bytes " + std::to_string(from) + '-' +
+                                  std::to_string(large.size() - 1) + '/' +
+                                  std::to_string(large.size()) + "\r\n";
+        const std::string start =
+            head(from == 0 ? "200 OK" : "206 Partial Content", large.size() - from,
+                 std::string(first_version) + (from == 0 ? "" : range));
+        breaks.push_back(script().read_head().send(start + large.substr(0, sent)).close());
+    };
+    constexpr std::size_t enough = 1024 * 1024;
+    begin_at(0, enough);
+    begin_at(enough, enough);
+    begin_at(2 * enough, enough);
+    begin_at(3 * enough, enough);
+    begin_at(4 * enough, enough);
+    const scripted_peer server(breaks);
+    const auto r = download(server.url(), 1);
+    ASSERT_TRUE(r) << r.error();
+    EXPECT_EQ(r->requests, 5U);
+    EXPECT_EQ(saved().size(), large.size());
+    // Little by little is not enough.
+    std::filesystem::remove(path());
+    breaks.clear();
+    begin_at(0, 1000);
+    begin_at(1000, 1000);
+    begin_at(2000, 1000);
+    const scripted_peer slow(breaks);
+    const auto lost = download(slow.url(), 1);
+    EXPECT_FALSE(lost);
+    EXPECT_EQ(slow.connections(), 2U);
+}
+
 TEST_F(client_downloads, ask_again_for_what_a_part_has_left_out) {
     const scripted_peer server({breaks_off(), gives_part(400, 100), gives_part(500, 500)});
     const auto r = download(server.url());

@@ -418,6 +418,34 @@ TEST(client_h2, asks_whether_a_silent_server_is_still_there) {
         p);
 }
 
+TEST(client_h2, leaves_a_silent_connection_though_each_call_ends_early) {
+    with_peer([](h2_script_server& peer, http::client& client) -> task<> {
+        peer.on_end = [](connection& c, request& r) { c.respond(r, "here"); };
+        EXPECT_EQ((co_await client.get(peer.url("/first")).full()).body, "here");
+        peer.connections[0]->falls_silent = true;
+        std::string ends;
+        for (int i = 0; i != 6; ++i) {
+            auto calling = client.get(peer.url("/later")).timeout(300ms).full();
+            const auto got = co_await as_result(calling);
+            ends += got ? '1' : '0';
+        }
+        // The fourth has found a silence of more than a second.
+        EXPECT_EQ(ends, "000011");
+        EXPECT_EQ(peer.connections.size(), 2U);
+        // Short calls to one that responds to others stay on it.
+        peer.on_end = [](connection& c, request& r) {
+            if (r.path == "/quick") c.respond(r, "quick");
+        };
+        for (int i = 0; i != 6; ++i) {
+            auto calling = client.get(peer.url("/slow")).timeout(300ms).full();
+            const auto got = co_await as_result(calling);
+            EXPECT_FALSE(got);
+            EXPECT_EQ((co_await client.get(peer.url("/quick")).full()).body, "quick");
+        }
+        EXPECT_EQ(peer.connections.size(), 2U);
+    });
+}
+
 TEST(client_h2, may_ask_idle_connections_too) {
     http::pool_options p;
     p.h2.ping_after = 5s;
