@@ -130,6 +130,13 @@ operation<std::unique_ptr<net::byte_stream>> running_call::reach_origin(connect:
 
 task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::connect_to_peer(
     const tls::session_info** secured) {
+    tls::client_context* security = nullptr;
+    if (origin_->secure()) {
+        // Before anyone is troubled who could not be spoken to.
+        auto context = origin_->get_transport().tls();
+        if (!context) co_return std::unexpected(fail(std::move(context).error(), phase::tls));
+        security = *context;
+    }
     connect::timings parts;
     const duration before = since_start();
     auto connecting = reach_origin(parts);
@@ -139,10 +146,8 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
     if (parts.proxy > duration::zero()) times_.tunnelled = before + parts.proxy;
     reached_ = parts.reached;
     if (!stream) co_return std::unexpected(fail(std::move(stream).error(), phase::connect));
-    if (!origin_->secure()) co_return *std::move(stream);
+    if (security == nullptr) co_return *std::move(stream);
     reached_ = phase::tls;
-    auto context = origin_->get_transport().tls();
-    if (!context) co_return std::unexpected(fail(std::move(context).error(), phase::tls));
     handshake_turns& turns = origin_->handshakes();
     turns.connected(std::max(parts.connect, parts.proxy) - parts.resolve);
     semaphore_permit turn = turns.try_hold();
@@ -152,7 +157,7 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
         turn = *std::move(granted);
     }
     const time_point begun = now();
-    auto handshake = tls::connect(**context, *std::move(stream), origin_->host(),
+    auto handshake = tls::connect(*security, *std::move(stream), origin_->host(),
                                   origin_->get_transport().protocols());
     auto secure = co_await as_result(handshake);
     if (!secure) {

@@ -49,7 +49,8 @@ std::optional<std::chrono::seconds> lifetime_of(const fields& of) {
     if (!longest) return std::nullopt;
     const std::string_view age = of.get(field_id::age);
     std::uint32_t spent = 0;
-    std::from_chars(age.data(), age.data() + age.size(), spent);
+    const auto read = std::from_chars(age.data(), age.data() + age.size(), spent);
+    if (read.ec == std::errc::result_out_of_range) spent = UINT32_MAX;
     return std::max(*longest - std::chrono::seconds(spent), std::chrono::seconds(0));
 }
 

@@ -44,7 +44,8 @@ std::string line_of(access_log_format f, const asked& a) {
     p.target = a.target;
     p.host = a.host;
     req.assign(p);
-    if (a.client != nullptr) req.set_data(http::client_info{*net::parse_ip(a.client, 0)});
+    if (a.client != nullptr)
+        req.emplace_data<http::client_info>().address = *net::parse_ip(a.client);
     std::string out;
     http::append_access_log_line(
         out, f,

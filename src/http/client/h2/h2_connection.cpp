@@ -208,7 +208,8 @@ void client_h2_connection::task_ended() noexcept {
 
 void client_h2_connection::take(buffer received) {
     received_at_ = owner_->now();
-    unanswered_since_ = time_point::max();
+    waits_since_ = received_at_;
+    waited_ = duration::zero();
     silent_ = false;
     receiving_ = true;
     try {
@@ -382,17 +383,21 @@ client_exchange& client_h2_connection::begin_exchange() {
     auto* const e = new client_h2_exchange(*this, begun_ != 0);
     ++begun_;
     exchanges_.push_back(*e);
-    ++exchanges_count_;
-    unanswered_since_ = std::min(unanswered_since_, owner_->now());
+    if (exchanges_count_++ == 0) waits_since_ = owner_->now();
     watch_.begin();
     return *e;
+}
+
+duration client_h2_connection::silence() const noexcept {
+    return waited_ + (owner_->now() - waits_since_);
 }
 
 void client_h2_connection::ended(client_h2_exchange& e, bool after_silence,
                                  bool reported) noexcept {
     static_cast<h2_exchange_link&>(e).unlink();
     if (!reported) lose_without_memory();
-    --exchanges_count_;
+    // Behind the end of its loop there is no clock.
+    if (--exchanges_count_ == 0 && alive()) waited_ = silence();
     if (e.sending()) leaving_.push_back(e);
     // Before others are told to begin on it.
     if (after_silence) silent_ = true;

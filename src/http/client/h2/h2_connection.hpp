@@ -102,8 +102,8 @@ public:
     void gave_up() noexcept;
     /// The time at which bytes were last received.
     time_point received_at() const noexcept { return received_at_; }
-    /// The time at which the first exchange began after that; in the future: none has.
-    time_point unanswered_since() const noexcept { return unanswered_since_; }
+    /// The time since then in which there was an exchange. To be called while there is one.
+    duration silence() const noexcept;
     const std::optional<error>& lost() const noexcept { return lost_; }
 
     // ---- client_connection
@@ -161,7 +161,8 @@ private:
     bool worn_ = false;  ///< it has reset so many streams that it carries no further exchanges
     std::uint32_t begun_ = 0;
     time_point received_at_{};
-    time_point unanswered_since_ = time_point::max();
+    time_point waits_since_{};  ///< with an exchange, and without a byte received
+    duration waited_{};         ///< so, before
     time_point pinged_{};
     h2_silence_watch watch_;
 

@@ -9,8 +9,8 @@
 namespace coracle::http::detail {
 namespace {
 
-/// A connection on which nothing has come for so long, though exchanges have begun, is suspect when
-/// one of them is cancelled.
+/// A connection on which nothing has come while exchanges waited for so long, together, is suspect
+/// when one of them is cancelled.
 constexpr duration long_silence = std::chrono::seconds(1);
 
 }  // namespace
@@ -237,8 +237,7 @@ void client_h2_exchange::release(fate) noexcept {
     if (released_) return;
     client_h2_connection& c = *connection_;
     const bool after_silence = !failure_ && !received_end_ && c.alive() &&
-                               c.received_at() <= begun_ &&
-                               c.stream().owner().now() - c.unanswered_since() >= long_silence;
+                               c.received_at() <= begun_ && c.silence() >= long_silence;
     released_ = true;
     const bool forgotten = forget_stream();
     const bool is_free = !sending();

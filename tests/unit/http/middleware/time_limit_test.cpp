@@ -8,6 +8,8 @@
 #include <coracle/runtime/this_task.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
+#include <optional>
+
 using namespace middleware_test;
 
 namespace {
@@ -27,6 +29,7 @@ public:
         if (!waited) co_return std::unexpected(waited.error());
         co_return std::string_view();
     }
+    std::optional<std::uint64_t> length() const noexcept override { return std::nullopt; }
 };
 
 /// A handler that ends its wait itself, and throws the error, as those do that clean up.
@@ -135,9 +138,9 @@ TEST(time_limit, holds_for_the_form_that_csrf_reads) {
     o.key = secret(std::string(32, 'k'));
     const http::csrf guard(o);
     asked got("GET");
-    run_virtually([&] {
-        return got.by(http::wrap(guard, [](http::request& req) { return http::csrf::token(req); }));
-    });
+    const http::handler page =
+        http::wrap(guard, [](http::request& req) { return http::csrf::token(req); });
+    run_virtually([&] { return got.by(page); });
     const std::string cookie = got.header("Set-Cookie");
     const http::handler h = http::wrap(http::time_limit(2s), http::wrap(guard, plain()));
     stalled body;
