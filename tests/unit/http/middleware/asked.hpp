@@ -60,6 +60,14 @@ private:
     net::address peer_;
 };
 
+/// The status of a GET from there, with this X-User.
+inline task<int> status_for(http::handler h, std::string from = "192.0.2.1",
+                            std::string user = {}) {
+    asked a("GET", {{"X-User", user}}, from);
+    co_await a.by(h);
+    co_return a.status();
+}
+
 /// Handlers of both kinds, around each of which a middleware has to work.
 inline http::handler plain() {
     return [](http::request&) { return http::response("reached"); };

@@ -14,12 +14,6 @@ using namespace middleware_test;
 
 namespace {
 
-task<int> status_for(http::handler h) {
-    asked a("GET");
-    co_await a.by(h);
-    co_return a.status();
-}
-
 /// A body that stalls.
 class stalled final : public http::body_source {
 public:
