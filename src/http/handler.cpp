@@ -1,26 +1,26 @@
 #include "http/exchange/failure.hpp"
+#include "runtime/end_if_cancelled.hpp"
 
 #include <coracle/http/handler.hpp>
-#include <coracle/runtime/operation.hpp>
-#include <coracle/runtime/sleep.hpp>
 
 namespace coracle::http {
 namespace {
 
-bool is_cancellation(const std::exception_ptr& thrown) noexcept {
+/// The error that was thrown; no error for another exception.
+error error_in(const std::exception_ptr& thrown) noexcept {
     try {
         std::rethrow_exception(thrown);
     } catch (const exception& e) {
-        return coracle::detail::is_cancellation(e.error());
+        return e.error();
     } catch (...) {
-        return false;
+        return {};
     }
 }
 
 /// The response of a handler that threw. Never returns where the task was cancelled: then it is no
 /// failure of the handler, and whoever cancelled it responds.
 task<response> response_to(std::exception_ptr thrown, request* req) {
-    if (is_cancellation(thrown)) co_await yield();
+    co_await coracle::detail::end_if_cancelled(error_in(thrown));
     co_return detail::failed_response(*req, thrown);
 }
 

@@ -18,8 +18,6 @@
 #include <coracle/runtime/task_dump.hpp>
 #include <coracle/tls/reload.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -191,11 +189,6 @@ http::handler target_of(const serve_settings& settings, live_server& live,
     return http::https_only(std::move(o))(std::move(target));
 }
 
-/// Then standard output is for records alone, which a program may read.
-bool logs_to_output(const serve_settings& settings) {
-    return settings.access_log && (settings.access_log->empty() || *settings.access_log == "-");
-}
-
 std::unique_ptr<http::access_log_file> access_log_of(const serve_settings& settings, logger& log) {
     if (!settings.access_log) return nullptr;
     http::access_log_options o;
@@ -268,7 +261,7 @@ struct renewal {
     const std::vector<std::string>& served_at;
 
     bool is_needed() const noexcept {
-        const bool has_log_file = accesses != nullptr && !logs_to_output(settings);
+        const bool has_log_file = accesses != nullptr && !settings.logs_to_output();
         const bool has_certificates = !settings.certificates.empty();
         return has_log_file || has_certificates || target != nullptr;
     }
@@ -464,7 +457,7 @@ void serve(const serve_settings& settings) {
     served_at = s.urls();
     check_clear_addresses(settings, served_at);
     live.attach(s, rt);
-    const status_lines status(logs_to_output(settings) ? stderr : stdout);
+    const status_lines status(settings.logs_to_output() ? stderr : stdout);
     status.listening(s);
     if (seen) {
         seen->set_counters([&s] { return s.counters(); });

@@ -34,6 +34,11 @@ struct serve_settings {
     bool checks_only = false;  ///< reads what the settings name, and does not serve
     /// Reads the settings once more, for a reload; none without a file of --config.
     std::function<serve_settings()> again;
+
+    /// Then standard output is for records alone, which a program may read.
+    bool logs_to_output() const noexcept {
+        return access_log && (access_log->empty() || *access_log == "-");
+    }
 };
 
 /// From "GLOB=VALUE" and "EXTENSION=TYPE". Throw `failure`.

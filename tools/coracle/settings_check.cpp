@@ -13,8 +13,7 @@ namespace coracle::tool {
 namespace {
 
 void check_log(const serve_settings& settings) {
-    const bool is_file = settings.access_log && *settings.access_log != "-";
-    if (!is_file || settings.access_log->empty()) return;
+    if (!settings.access_log || settings.logs_to_output()) return;
     const std::error_code why = why_not_written(*settings.access_log);
     if (why) cannot_write_log(*settings.access_log, why);
 }

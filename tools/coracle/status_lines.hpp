@@ -11,8 +11,8 @@ namespace coracle::tool {
 /// "1 request", "2 requests".
 std::string count_of(std::uint64_t n, const char* what);
 
-/// The lines by which `coracle serve` reports where it listens, and how it ended. None is waited
-/// for: a pipe that nobody reads must not keep the program from its end.
+/// The lines by which `coracle serve` reports where it listens, and how it ends. Those of its end
+/// are not waited for: a pipe that nobody reads must not hold the program up.
 class status_lines {
 public:
     /// `to` outlives this.

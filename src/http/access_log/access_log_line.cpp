@@ -205,8 +205,8 @@ void append_json(std::string& out, const access_record& record) {
         .append("\"");
     char peer[net::detail::longest_host];
     m.text("peer", {peer, net::detail::write_host(record.peer, peer)});
-    if (&client_of(record) != &record.peer) {
-        m.text("client", {peer, net::detail::write_host(client_of(record), peer)});
+    if (const net::address& client = client_of(record); &client != &record.peer) {
+        m.text("client", {peer, net::detail::write_host(client, peer)});
     }
     if (!req.method_text().empty()) {
         m.text("method", req.method_text());

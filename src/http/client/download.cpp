@@ -1,4 +1,5 @@
 #include "fs/part_file.hpp"
+#include "runtime/backoff.hpp"
 
 #include <coracle/http/content_range.hpp>
 #include <coracle/http/download.hpp>
@@ -40,22 +41,23 @@ public:
         auto opened = co_await part_.open(options_.resume);
         if (!opened) co_return std::unexpected(std::move(opened).error());
         earlier_ = resumed();
-        duration delay = options_.delay;
+        duration delay{};  // zero: there was none
         for (unsigned tries = 0;; ++tries) {
             const std::uint64_t had = part_.size();
             auto asked = co_await ask();
             if (asked) break;
             if (part_.size() >= had + progress_size) {
                 tries = 0;
-                delay = options_.delay;
+                delay = {};
             }
             if (tries == options_.retries || !goes_on_ || !may_pass(asked.error())) {
                 co_return std::unexpected(std::move(asked).error());
             }
+            delay = coracle::detail::next_delay(delay, options_.delay,
+                                                std::max(options_.delay, longest_delay));
             auto waiting = sleep_for(delay);
             auto waited = co_await as_result(waiting);
             if (!waited) co_return std::unexpected(std::move(waited).error());
-            delay = std::max(options_.delay, std::min(delay * 2, longest_delay));
         }
         if (result_.ok()) {
             auto completed = co_await part_.complete(options_.durable);

@@ -40,18 +40,18 @@ std::optional<std::chrono::seconds> max_age_of(std::string_view control) {
 /// The time for which it stays fresh: less what it has spent in caches on the way (RFC 9111 section
 /// 4.2).
 std::optional<std::chrono::seconds> lifetime_of(const fields& of) {
-    std::optional<std::chrono::seconds> longest;
+    std::optional<std::chrono::seconds> least;
     for (const field& f : of) {
         if (!equal_ignoring_case(f.name, "Cache-Control")) continue;
         const auto said = max_age_of(f.value);
-        if (said && (!longest || *said < *longest)) longest = said;
+        if (said && (!least || *said < *least)) least = said;
     }
-    if (!longest) return std::nullopt;
+    if (!least) return std::nullopt;
     const std::string_view age = of.get(field_id::age);
     std::uint32_t spent = 0;
     const auto read = std::from_chars(age.data(), age.data() + age.size(), spent);
     if (read.ec == std::errc::result_out_of_range) spent = UINT32_MAX;
-    return std::max(*longest - std::chrono::seconds(spent), std::chrono::seconds(0));
+    return std::max(*least - std::chrono::seconds(spent), std::chrono::seconds(0));
 }
 
 }  // namespace

@@ -28,10 +28,10 @@ struct in_flight_limit_options {
 };
 
 /// Middleware that has a bounded number of requests handled at a time, say of a route that needs
-/// much memory or a database, each until its response is there, or a streamed one is out: others
-/// wait in order of their coming, in an overload the newest first
-/// (`shed_after`), and get 503 with Retry-After where too many wait, or one for too long. Throws
-/// `exception` (invalid_argument) when `requests` is 0.
+/// much memory or a database, each until its response is there, or a streamed one is out. Others
+/// wait in order of their coming, in an overload the newest first (`shed_after`), and get 503 with
+/// Retry-After where too many wait, or one for too long. Throws `exception` (invalid_argument) when
+/// `requests` is 0.
 class in_flight_limit {
 public:
     explicit in_flight_limit(in_flight_limit_options options = {});
