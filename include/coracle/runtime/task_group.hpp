@@ -225,7 +225,9 @@ private:
     task<T> call() { co_return co_await f_(group_); }
 
     std::coroutine_handle<> ended() noexcept override {
-        if (this->was_stopped() || this->exception() != nullptr) body_context_->cancel();
+        const std::exception_ptr thrown = this->exception();
+        if (thrown != nullptr && group_.failure_ == nullptr) group_.failure_ = thrown;
+        if (this->was_stopped() || thrown != nullptr) body_context_->cancel();
         if (group_.size_ == 0) return conclude();
         group_.emptied_ = &resumption_;
         return std::noop_coroutine();

@@ -2,6 +2,7 @@
 #include "support/virtual_time.hpp"
 
 #include <coracle/runtime/event.hpp>
+#include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/task_group.hpp>
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
@@ -147,6 +148,23 @@ TEST(task_group, throws_the_exception_of_its_block_after_all_tasks_have_unwound)
         }
         EXPECT_TRUE(caught);
         EXPECT_EQ(log, "unwound");
+    });
+}
+
+TEST(task_group, throws_the_exception_of_its_block_and_not_a_later_one_of_a_task) {
+    run_virtually([&]() -> task<> {
+        const auto block = [&](task_group& g) -> task<> {
+            g.spawn([]() -> task<> {
+                const auto slept = co_await as_result(sleep_for(1h));
+                if (!slept) throw_exception(slept.error());
+            });
+            throw_exception(error(std::errc::io_error, "block"));
+            co_return;
+        };
+        const auto thrown = co_await as_result(with_task_group(block));
+        EXPECT_FALSE(thrown);
+        if (thrown) co_return;
+        EXPECT_EQ(thrown.error(), std::errc::io_error) << thrown.error();
     });
 }
 
