@@ -56,6 +56,9 @@ constexpr duration alpn_patience = std::chrono::milliseconds(300);
 /// The longest such wait if the origin is known to use HTTP/2. Without a limit, calls to a silent
 /// host would wait for one connect timeout after the other.
 constexpr duration opening_patience = std::chrono::seconds(3);
+/// The time for which calls give way to one to another origin that has waited longer for a
+/// connection, and then do not: their own may stay in use, so that giving way is of no use to it.
+constexpr duration giving_way = std::chrono::seconds(3);
 /// The most origins whose version is remembered.
 constexpr std::size_t most_known = 1000;
 
@@ -149,16 +152,24 @@ bool connection_pool::is_too_old(const client_connection& c) const noexcept {
 
 /// Returns an HTTP/2 connection that is in use and has a free place. Idle ones are in `idle_`.
 client_h2_connection* connection_pool::shared_with_place(origin& o) noexcept {
-    if (o.shared_.empty()) return nullptr;
-    if (others_are_first(o)) {
-        passed_over_.push_back(o);
-        return nullptr;
-    }
+    if (o.shared_.empty() || gives_way(o)) return nullptr;
     for (h2_place_link* at = o.shared_.front(); at != nullptr; at = o.shared_.next(*at)) {
         auto* const c = static_cast<client_h2_connection*>(at);
         if (c->exchanges() != 0 && !is_too_old(*c) && c->has_place(options_.streams)) return c;
     }
     return nullptr;
+}
+
+/// Returns true if `o` must not use a free place for now, because others are first. It is served
+/// when they are no more, or have had their time.
+bool connection_pool::gives_way(origin& o) noexcept {
+    if (!others_are_first(o)) return false;
+    const time_point since = origin_of(*ready_.front()).waiting_.front()->since();
+    const auto times = (owner_->now() - since) / giving_way;
+    if (times % 2 != 0) return false;
+    passed_over_.push_back(o);
+    way_.arm(coracle::detail::later(since, (times + 1) * giving_way));
+    return true;
 }
 
 lease connection_pool::take_place(origin& o) {

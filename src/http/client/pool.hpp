@@ -234,7 +234,7 @@ struct pool_counters {
 /// The connections of a client on one loop.
 class connection_pool {
 public:
-    connection_pool(loop& owner, const pool_options& o) : owner_(&owner), options_(o) {
+    connection_pool(loop& owner, const pool_options& o) : owner_(&owner), options_(o), way_(*this) {
         // Without one no call would ever begin.
         options_.connections = std::max(options_.connections, decltype(options_.connections){1});
         options_.connections_per_host =
@@ -317,6 +317,18 @@ public:
 private:
     friend class origin;
 
+    /// Lets the requests that were passed over go on.
+    class right_of_way final : public deadline {
+    public:
+        explicit right_of_way(connection_pool& of) noexcept : deadline(of.owner()), pool_(&of) {}
+        using deadline::arm;
+
+    private:
+        void expired() noexcept override { pool_->serve_passed_over(); }
+
+        connection_pool* pool_;
+    };
+
     static client_connection* first(intrusive_list<pool_link>& list) noexcept {
         return static_cast<client_connection*>(list.front());
     }
@@ -342,6 +354,7 @@ private:
     void keep_place(origin& o) noexcept;
     void put_in_order(origin& o) noexcept;
     void serve_passed_over() noexcept;
+    bool gives_way(origin& o) noexcept;
     /// Returns true if a connection to `o` that is free now must be closed for one to another
     /// origin, whose request waited longer.
     bool others_are_first(origin& o) noexcept;
@@ -376,6 +389,7 @@ private:
     intrusive_list<ready_link> ready_;
     std::uint64_t first_ready_ = 0;  ///< number of the first request of `ready_`; 0: none
     intrusive_list<passed_over_link> passed_over_;
+    right_of_way way_;
     std::uint64_t last_number_ = 0;
     h1::response_head head_;
     pool_counters counters_;
