@@ -80,8 +80,10 @@ task<std::expected<lease, error>> running_call::get_connection() {
     opening counted(*origin_);
     times_.queued = since_start();
     const time_point begun = now();
-    auto shared = co_await coalesce();
-    if (!shared || *shared) co_return std::move(shared);
+    if (!is_second_) {
+        auto shared = co_await coalesce();
+        if (!shared || *shared) co_return std::move(shared);
+    }
     co_return co_await open_connection(counted, begun);
 }
 

@@ -35,10 +35,10 @@ std::expected<void, error> make_parts(call_state& c, loop& l) {
     return {};
 }
 
-/// `started`: the start time, if not now. `is_copy`: the second copy of a hedged call, whose first
-/// attempt begins now all the same.
+/// `started`: the start time, if not now. `pair`: it is one of two copies; the first attempt of the
+/// second one, `is_second`, begins now all the same.
 task<call_result> run_call(call_state* c, std::optional<time_point> started = std::nullopt,
-                           bool is_copy = false) {
+                           hedged_pair* pair = nullptr, bool is_second = false) {
     if (c->problem() != nullptr) co_return std::unexpected(*c->problem());
     client_shard* const here = c->core->here();
     if (here == nullptr) co_return std::unexpected(error(errc::shutting_down, "request"));
@@ -52,7 +52,7 @@ task<call_result> run_call(call_state* c, std::optional<time_point> started = st
     }
     const time_point now = here->owner().now();
     const time_point start = started.value_or(now);
-    running_call call(*here, *c, start, is_copy ? now : start);
+    running_call call(*here, *c, {start, is_second ? now : start, pair, is_second});
     auto ready = call.prepare();
     if (!ready) {
         call.complete_with(ready.error());
@@ -90,6 +90,7 @@ struct hedge {
     time_point started{};  ///< the start of the call: its timeouts apply to the second copy too
     bool second_sent = false;
     bool one_failed = false;
+    hedged_pair pair;
 };
 
 /// Waits forever after a copy has failed, so that the other decides: `when_any` takes the first one
@@ -104,7 +105,7 @@ task<call_result> give_up(hedge* h, call_result failed) {
 }
 
 task<call_result> run_copy(call_state* c, hedge* h) {
-    auto running = run_call(c, h->started, h->second_sent);
+    auto running = run_call(c, h->started, &h->pair, h->second_sent);
     auto result = co_await std::move(running);
     if (result) co_return std::move(result);
     auto failing = give_up(h, std::move(result));

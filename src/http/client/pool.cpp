@@ -151,11 +151,13 @@ bool connection_pool::is_too_old(const client_connection& c) const noexcept {
 }
 
 /// Returns an HTTP/2 connection that is in use and has a free place. Idle ones are in `idle_`.
-client_h2_connection* connection_pool::shared_with_place(origin& o) noexcept {
+client_h2_connection* connection_pool::shared_with_place(
+    origin& o, const client_connection* avoided) noexcept {
     if (o.shared_.empty() || gives_way(o)) return nullptr;
     for (h2_place_link* at = o.shared_.front(); at != nullptr; at = o.shared_.next(*at)) {
         auto* const c = static_cast<client_h2_connection*>(at);
-        if (c->exchanges() != 0 && !is_too_old(*c) && c->has_place(options_.streams)) return c;
+        if (c == avoided || c->exchanges() == 0 || is_too_old(*c)) continue;
+        if (c->has_place(options_.streams)) return c;
     }
     return nullptr;
 }
@@ -172,8 +174,8 @@ bool connection_pool::gives_way(origin& o) noexcept {
     return true;
 }
 
-lease connection_pool::take_place(origin& o) {
-    if (client_h2_connection* const c = shared_with_place(o)) {
+lease connection_pool::take_place(origin& o, const client_connection* avoided) {
+    if (client_h2_connection* const c = shared_with_place(o, avoided)) {
         lease place(c->begin_exchange());
         ++counters_.reused;
         return place;

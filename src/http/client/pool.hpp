@@ -259,8 +259,8 @@ public:
         if (--o.users_ == 0 && o.open_ == 0) forget(o);
     }
 
-    /// Returns a place on an open connection to `o`, or none.
-    lease take_place(origin& o);
+    /// Returns a place on an open connection to `o` other than `avoided`, or none.
+    lease take_place(origin& o, const client_connection* avoided = nullptr);
     /// Returns the family of the addresses by which a connection to another origin goes whose
     /// certificate also covers `o`; none: there is no such connection.
     net::family family_to_coalesce(origin& o);
@@ -366,7 +366,8 @@ private:
     /// Counts the connections to `o` that are being opened.
     void opening_begins(origin& o) noexcept;
     void opening_ended(origin& o) noexcept;
-    client_h2_connection* shared_with_place(origin& o) noexcept;
+    client_h2_connection* shared_with_place(origin& o,
+                                            const client_connection* avoided = nullptr) noexcept;
     template <class F>
     client_h2_connection* find_coalescible(origin& o, F leads_there);
     lease use_idle(client_connection& c);

@@ -40,15 +40,17 @@ std::expected<url, error> redirected(const url& to, std::string_view location) {
 
 }  // namespace
 
-running_call::running_call(client_shard& s, call_state& c, time_point started, time_point began)
+running_call::running_call(client_shard& s, call_state& c, const call_start& start)
     : shard_(s), call_(c), client_options_(s.options()), options_(&client_options_->values),
       transport_(client_options_->made), method_(c.method_text()), limit_(s.owner()),
-      started_(started), began_(began) {
+      started_(start.started), began_(start.began), pair_(start.pair), is_second_(start.is_second) {
     if (c.own() != nullptr) options_ = c.own();
     const duration total =
         c.total_timeout > duration::zero() ? c.total_timeout : options_->total_timeout;
     if (total > duration::zero()) call_deadline_ = coracle::detail::later(started_, total);
-    s.budget().call_begins(options_->retry.budget_percent);
+    // A second copy is none that pays for retries: there are many of them when servers are in
+    // trouble.
+    if (!is_second_) s.budget().call_begins(options_->retry.budget_percent);
 }
 
 running_call::~running_call() {

@@ -11,12 +11,25 @@ using call_result = std::expected<response, error>;
 
 class opening;
 
+/// The two copies of a hedged call.
+struct hedged_pair {
+    /// The connection of the first one, of which nothing may be read but its address.
+    const client_connection* first = nullptr;
+};
+
+/// The begin of a call, or of one of its copies.
+struct call_start {
+    time_point started;           ///< its timeouts run from here
+    time_point began;             ///< that of the first attempt
+    hedged_pair* pair = nullptr;  ///< null: it is sent once
+    bool is_second = false;       ///< the second of the pair
+};
+
 /// A call from its start to the head of the final response: its attempts and redirects. Lives in
 /// the coroutine frame of `run_call`.
 class running_call {
 public:
-    /// Its timeouts run from `started`.
-    running_call(client_shard& s, call_state& c, time_point started, time_point began);
+    running_call(client_shard& s, call_state& c, const call_start& start);
     ~running_call();
     running_call(const running_call&) = delete;
     running_call& operator=(const running_call&) = delete;
@@ -179,6 +192,8 @@ private:
     time_point attempt_deadline_ = time_point::max();  ///< that of the call, or less
     phase reached_ = phase::none;                      ///< by connecting
 
+    hedged_pair* pair_;
+    bool is_second_;
     lease exchange_;
     std::unique_ptr<response> early_;    ///< the response that began before the request was sent
     response_start start_;               ///< of the last head that was read

@@ -418,6 +418,26 @@ TEST(client_h2, asks_whether_a_silent_server_is_still_there) {
         p);
 }
 
+TEST(client_h2, sends_the_second_copy_of_a_call_on_another_connection) {
+    with_peer([](h2_script_server& peer, http::client& client) -> task<> {
+        peer.on_end = [&peer](connection& c, request& r) {
+            const bool is_dead = &c == peer.connections[0].get() && r.path == "/hedged";
+            if (is_dead)
+                c.falls_silent = true;
+            else
+                c.respond(r, "here");
+        };
+        EXPECT_EQ((co_await client.get(peer.url("/first")).full()).body, "here");
+        http::client_options o = client.defaults();
+        o.retry.hedge_after = 200ms;
+        const time_point begun = loop::current()->now();
+        const auto got = co_await client.get(peer.url("/hedged")).options(o).full();
+        EXPECT_EQ(got.body, "here");
+        EXPECT_LE(loop::current()->now() - begun, 500ms);
+        EXPECT_EQ(peer.connections.size(), 2U);
+    });
+}
+
 TEST(client_h2, leaves_a_silent_connection_though_each_call_ends_early) {
     with_peer([](h2_script_server& peer, http::client& client) -> task<> {
         peer.on_end = [](connection& c, request& r) { c.respond(r, "here"); };
