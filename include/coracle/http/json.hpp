@@ -108,6 +108,11 @@ task<std::expected<std::string, rejection>> read_json(request& req, std::size_t 
 
 template <class T>
 concept validated = requires(const T& value, faults& found) { validate(value, found); };
+/// Of a function that would not be called, or whose faults nobody would see.
+template <class T>
+concept validated_in_vain =
+    (!validated<T> && requires(T& value, faults& found) { validate(value, found); }) ||
+    requires(const T& value) { validate(value, faults()); };
 
 }  // namespace detail
 
@@ -127,6 +132,8 @@ private:
         if (!decoded) {
             return std::unexpected(rejection{.detail = "JSON body: " + decoded.error().detail});
         }
+        static_assert(!detail::validated_in_vain<T>,
+                      "validate takes the value by const reference, and http::faults&");
         if constexpr (detail::validated<T>) {
             faults found;
             validate(std::as_const(*decoded), found);

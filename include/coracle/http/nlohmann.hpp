@@ -98,17 +98,35 @@ concept from_nlohmann = requires(const nlohmann::json& j) {
 template <class T>
 concept to_nlohmann = requires(const T& value) { nlohmann::json(value); };
 
+template <class T>
+constexpr bool views_text() {
+    if constexpr (requires { typename T::mapped_type; }) {
+        return std::is_same_v<typename T::mapped_type, std::string_view>;
+    } else if constexpr (requires { typename T::value_type; }) {
+        return std::is_same_v<typename T::value_type, std::string_view>;
+    }
+    return std::is_same_v<T, std::string_view>;
+}
+
 }  // namespace detail
 
-/// `decode` refuses a key that an object has twice. What `from_json` throws becomes the error;
-/// compile with JSON_DIAGNOSTICS=1 to have the path of the value in it ("(/items/0/count) type must
-/// be number, but is string"). `encode` replaces bytes that are not UTF-8.
+/// `decode` refuses a key that an object has twice. What `from_json` throws, but for a lack of
+/// memory, becomes the error; a member that is a `std::string_view` would outlive its text. Compile
+/// with JSON_DIAGNOSTICS=1 to have the path of the value in it ("(/items/0/count) type must be
+/// number, but is string"). `encode` replaces bytes that are not UTF-8.
 template <class T>
     requires(detail::from_nlohmann<T> || detail::to_nlohmann<T>)
 struct json_codec<T> {
     static std::expected<T, json_error> decode(std::string_view text, const json_limits& limits)
         requires detail::from_nlohmann<T>
     {
+        static_assert(
+            !detail::views_text<T>(),
+            "a std::string_view would outlive the text of the JSON: decode a std::string");
+        if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+            // For nlohmann-json the text would end here.
+            return std::unexpected(json_error{"at byte " + std::to_string(nul + 1) + ": a NUL"});
+        }
         nlohmann::json parsed;
         detail::nlohmann_builder builder(parsed, limits.depth);
         if (!nlohmann::json::sax_parse(text, &builder)) {
@@ -122,6 +140,10 @@ struct json_codec<T> {
             const std::size_t bracket = why.find("] ");
             if (bracket != std::string_view::npos) why.remove_prefix(bracket + 2);
             return std::unexpected(json_error{std::string(why.substr(0, 200))});
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (const std::exception& e) {
+            return std::unexpected(json_error{std::string(e.what()).substr(0, 200)});
         }
     }
 

@@ -31,6 +31,10 @@ void host_table::add(std::string_view name, handler target, std::shared_ptr<rout
         throw_exception(error(std::errc::invalid_argument, "host")
                             .on('"' + std::string(name) + "\" is no name of a host"));
     }
+    if (!target) {
+        throw_exception(error(std::errc::invalid_argument, "host")
+                            .on('"' + std::string(name) + "\" has no handler"));
+    }
     std::string key = coracle::detail::lower(name_of(name));
     if (look_up(key) != nullptr) {
         throw_exception(error(std::errc::file_exists, "host")

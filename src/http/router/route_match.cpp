@@ -1,5 +1,6 @@
 // The search, which every request runs.
 
+#include "http/message/token.hpp"
 #include "http/router/route_tree.hpp"
 #include "http/router/segment_regex.hpp"
 
@@ -14,7 +15,8 @@ bool is_safe(std::string_view rest) noexcept {
     for (std::size_t i = 0; i != rest.size(); ++i) {
         const char c = rest[i];
         if (c == '\0' || c == '\\') return false;
-        if (c == '%' && rest.substr(i, 3) == "%2F") return false;
+        // In lower case it comes of "%252f", and is a slash for who decodes it.
+        if (c == '%' && equal_ignoring_case(rest.substr(i, 3), "%2F")) return false;
         if (c != '.' || (i != 0 && rest[i - 1] != '/')) continue;
         const std::string_view behind = rest.substr(i + 1);
         if (behind == "." || behind.starts_with("./")) return false;

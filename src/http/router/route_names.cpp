@@ -127,7 +127,8 @@ bool fits_policy(rest_policy policy, std::string_view value) noexcept {
         case rest_policy::segment: return value.find('/') == std::string_view::npos;
         case rest_policy::safe:
             return value.find('\\') == std::string_view::npos &&
-                   value.find("%2F") == std::string_view::npos;
+                   value.find("%2F") == std::string_view::npos &&
+                   value.find("%2f") == std::string_view::npos;
         case rest_policy::any: break;
     }
     return true;

@@ -62,6 +62,14 @@ std::vector<std::string> parse_methods(std::string_view list, std::string_view p
         const std::string_view name = trim_ows(list.substr(0, comma));
         if (more) list.remove_prefix(comma + 1);
         if (!is_token(name)) refuse_pattern(pattern, "its list of methods is malformed");
+        if (name == "*") refuse_pattern(pattern, "* stands for all methods, and alone");
+        std::string upper(name);
+        std::ranges::transform(upper, upper.begin(), [](char c) {
+            return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+        });
+        if (upper != name && parse_method(upper) != method::other) {
+            refuse_pattern(pattern, "methods have a case: " + upper + ", not " + std::string(name));
+        }
         if (name == "CONNECT") {
             // RFC 9112 section 3.2.3: its target is a host and a port.
             refuse_pattern(pattern, "a CONNECT request has no path that it could match");

@@ -18,6 +18,7 @@ std::vector<std::string> methods_at(const detail::route_table& table, const deta
 
 std::shared_ptr<detail::route_record> make_record(detail::router_state& state,
                                                   std::string_view pattern, handler h) {
+    if (!h) detail::refuse_pattern(pattern, "it has no handler");
     const auto wanted = h.path_names();
     std::vector<std::string> names(wanted.begin(), wanted.end());
     return state.make_record(pattern, std::move(h), std::move(names));
@@ -78,6 +79,11 @@ registered_route router::replace_route(std::string_view methods, std::string_vie
 }
 
 void router::host(std::string_view name, const router& routes) {
+    if (routes.state_ == state_) {
+        error e(std::errc::invalid_argument, "host");
+        throw_exception(std::move(
+            e.on('"' + std::string(name) + "\" would have the routes that it is to be one of")));
+    }
     change c(*state_);
     c.table().add_host(name, routes, routes.state_);
     c.done();

@@ -134,6 +134,12 @@ TEST(problem, is_written_as_rfc_9457_says) {
               "{\"title\":\"Not Found\",\"status\":404}");
 }
 
+TEST(problem, has_no_member_twice) {
+    for (const char* name : {"type", "title", "status", "detail", "instance"}) {
+        EXPECT_THROW(http::problem(http::status::conflict).add(name, "x"), exception) << name;
+    }
+}
+
 TEST(problem, texts_that_are_not_utf_8_are_mended) {
     EXPECT_EQ(http::json_quoted("\xc3\xa4\xe2\x82\xac\xf0\x9f\x9a\xa3"),
               "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x9a\xa3\"");

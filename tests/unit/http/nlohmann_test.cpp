@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace coracle;
@@ -27,6 +29,11 @@ struct order {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(order, items)
 
+struct colour {};
+void from_json(const nlohmann::json& j, colour&) {
+    if (j != "red") throw std::out_of_range("no such colour");
+}
+
 struct unknown {};
 struct written_only {};
 void to_json(nlohmann::json& j, const written_only&) {
@@ -36,6 +43,7 @@ void to_json(nlohmann::json& j, const written_only&) {
 static_assert(http::decodes_json<order> && http::encodes_json<order>);
 static_assert(http::decodes_json<std::map<std::string, int>>);
 static_assert(http::decodes_json<nlohmann::json> && http::encodes_json<nlohmann::json>);
+static_assert(http::encodes_json<std::string_view>);
 static_assert(!http::decodes_json<unknown> && !http::encodes_json<unknown>);
 static_assert(!http::decodes_json<written_only> && http::encodes_json<written_only>);
 
@@ -76,6 +84,18 @@ TEST(nlohmann, a_syntax_error_has_its_position) {
     EXPECT_NE(why_not<order>("1e999"), "decoded");
     // The quoted part of the text is cut.
     EXPECT_LT(why_not<order>('"' + std::string(100'000, 'x')).size(), 300u);
+}
+
+TEST(nlohmann, a_nul_ends_no_text) {
+    using namespace std::string_view_literals;
+    EXPECT_EQ(why_not<nlohmann::json>("{\"a\":1}\0{\"a\":2}"sv), "at byte 8: a NUL");
+    EXPECT_EQ(why_not<nlohmann::json>("1\0"sv), "at byte 2: a NUL");
+    EXPECT_EQ(why_not<nlohmann::json>("\"\\u0000\""sv), "decoded");
+}
+
+TEST(nlohmann, what_from_json_throws_is_the_error) {
+    EXPECT_EQ(why_not<colour>("\"red\""), "decoded");
+    EXPECT_EQ(why_not<colour>("\"loud\""), "no such colour");
 }
 
 TEST(nlohmann, a_value_of_the_wrong_type_has_its_path) {

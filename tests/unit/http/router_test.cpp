@@ -1,5 +1,6 @@
 #include "unit/http/router/asking.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 using namespace coracle;
@@ -8,6 +9,7 @@ using http::handler;
 using http::request;
 using http::response;
 using http::router;
+using ::testing::HasSubstr;
 
 namespace {
 
@@ -152,6 +154,30 @@ TEST(router, refuses_patterns_that_are_malformed) {
         expect_refused(r, pattern);
     }
     EXPECT_EQ(r.describe(), "");
+}
+
+TEST(router, refuses_what_could_never_be_served) {
+    router r;
+    EXPECT_THAT(why_refused([&] { r.get("/x", http::handler()); }), HasSubstr("has no handler"));
+    EXPECT_THAT(why_refused([&] { r.replace("GET", "/x", http::handler()); }),
+                HasSubstr("has no handler"));
+    EXPECT_THAT(why_refused([&] { r.host("a.example", http::handler()); }),
+                HasSubstr("has no handler"));
+    EXPECT_THAT(why_refused([&] { r.host("a.example", r); }), HasSubstr("a.example"));
+    EXPECT_THAT(why_refused([&] { r.route("get", "/x", say("x")); }),
+                HasSubstr("methods have a case: GET, not get"));
+    EXPECT_THAT(why_refused([&] { r.route("POST, Put", "/x", say("x")); }), HasSubstr("not Put"));
+    EXPECT_THAT(why_refused([&] { r.route("GET, *", "/x", say("x")); }), HasSubstr("alone"));
+    EXPECT_EQ(r.describe(), "");
+    r.route("PURGE, Mine", "/x", say("x"));
+}
+
+TEST(router, takes_no_encoded_slash_where_the_rest_is_safe) {
+    router r;
+    r.get("/files/{*rest:safe}", say("x"));
+    EXPECT_NE(get(r, "/files/a/b"), "404");
+    EXPECT_EQ(get(r, "/files/a%2Fb"), "404");
+    EXPECT_EQ(get(r, "/files/a%2fb"), "404");
 }
 
 TEST(router, refuses_a_route_that_exists_and_names_both) {
