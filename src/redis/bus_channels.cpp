@@ -74,6 +74,7 @@ bool bus_channels::take_commands(std::string& to) {
         if (wanted == c.announced) continue;
         all[command_for(k.first, wanted)].push_back(k.second);
         if (wanted) {
+            ++owed_[k];
             c.announced = true;
             continue;
         }
@@ -91,6 +92,7 @@ bool bus_channels::take_commands(std::string& to) {
 void bus_channels::forget_connection() {
     std::erase_if(channels_, [](const auto& c) { return c.second.patterns.empty(); });
     changed_.clear();
+    owed_.clear();
     for (auto& [k, c] : channels_) {
         c.announced = false;
         c.stands = false;
@@ -100,8 +102,12 @@ void bus_channels::forget_connection() {
 }
 
 std::vector<std::string> bus_channels::confirmed(bool by_glob, std::string_view name) {
-    const auto at = channels_.find(key(by_glob, name));
+    const key k(by_glob, name);
+    const auto owed = owed_.find(k);
     // An unsubscription and a later subscription may have crossed it.
+    if (owed == owed_.end() || --owed->second != 0) return {};
+    owed_.erase(owed);
+    const auto at = channels_.find(k);
     if (at == channels_.end() || !at->second.announced || at->second.stands) return {};
     at->second.stands = true;
     --unconfirmed_;

@@ -52,6 +52,9 @@ private:
     std::string glob_prefix_;
     std::map<key, channel, std::less<>> channels_;
     std::set<key> changed_;
+    /// Subscriptions that the server has been sent, and has not confirmed: of a channel that was
+    /// given up meanwhile, too.
+    std::map<key, unsigned> owed_;
     std::size_t unconfirmed_ = 0;
 };
 

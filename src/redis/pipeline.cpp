@@ -284,7 +284,7 @@ task<> pipeline::read_all(connection& c) {
         auto receiving = c.receive();
         auto came = co_await std::move(receiving);
         if (!came) {
-            if (!is_stop(came.error())) lose(std::move(came).error());
+            if (!is_stop(came.error())) lose_behind(std::move(came).error());
             co_return;
         }
         if (sent_.empty()) {
@@ -297,6 +297,21 @@ task<> pipeline::read_all(connection& c) {
         delays_.reset();
         settle(r, *std::move(came));
     }
+}
+
+/// A reply that cannot be read is the failure of its command alone. Those behind it lose their
+/// connection: they are neither too large nor too many.
+void pipeline::lose_behind(error why) {
+    const bool is_of_reply =
+        why == coracle::errc::limit_exceeded || why == make_error_code(errc::malformed_reply);
+    if (!is_of_reply || sent_.empty()) return lose(std::move(why));
+    const std::shared_ptr<request> r = std::move(sent_.front());
+    sent_.pop_front();
+    error lost(std::errc::connection_aborted, "redis", phase::receive);
+    lost.on("the reply to another command: " + why.code().message());
+    why.retry_is_safe(false);
+    settle(r, std::unexpected(std::move(why)));
+    lose(std::move(lost));
 }
 
 /// A server that is there and does not respond would otherwise hold all that come after.

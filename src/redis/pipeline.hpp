@@ -61,6 +61,7 @@ private:
     void fail_all(std::deque<std::shared_ptr<request>>& which, const error& why,
                   bool was_sent) noexcept;
     void lose(error why) noexcept;
+    void lose_behind(error why);
 
     task<> serve();
     task<> connect_again_and_again();

@@ -109,22 +109,35 @@ task<std::expected<void, error>> reconnecting::reconnect() {
         auto sent = co_await send_queued();
         if (sent || sent.error() == std::errc::operation_canceled) co_return sent;
     }
-    for (unsigned failed = 0; !closed_.is_set();) {
-        if (made_ != 0 || failed != 0) {
-            auto waiting = with_timeout(next_delay(), closed_.wait());
+    if (std::exchange(greeted_, false)) put_off(next_delay());
+    while (!closed_.is_set()) {
+        if (next_attempt_ > loop::current()->now()) {
+            auto waiting = with_deadline(next_attempt_, closed_.wait());
             auto closed = co_await as_result(waiting);
             if (closed) break;
             if (closed.error() != std::errc::timed_out) co_return closed;
         }
         auto made = co_await attempt();
-        if (made) break;
-        const bool cancelled = made.error() == std::errc::operation_canceled;
-        if (cancelled) co_return made;
-        if (closed_.is_set()) break;
+        if (made || closed_.is_set()) break;
+        if (made.error() == std::errc::operation_canceled) {
+            // Who is cancelled all the time calls the server no more often than others do.
+            put_off(coracle::detail::shortened_by_chance(delay_));
+            co_return made;
+        }
+        put_off(next_delay());
         const bool goes_on = goes_on_after(made.error());
-        if (++failed == options_.attempts || !goes_on) co_return made;
+        if (++attempts_failed_ == options_.attempts || !goes_on) {
+            attempts_failed_ = 0;
+            co_return made;
+        }
     }
+    attempts_failed_ = 0;
     co_return std::expected<void, error>();
+}
+
+/// Sets the time of the next attempt, which holds for later calls too.
+void reconnecting::put_off(duration d) noexcept {
+    next_attempt_ = coracle::detail::later(loop::current()->now(), d);
 }
 
 bool reconnecting::goes_on_after(const error& failure) {

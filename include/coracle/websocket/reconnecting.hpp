@@ -73,7 +73,7 @@ public:
     /// `connect` when `reconnect_options::attempts` have failed in a row, or one has failed after
     /// which it does not go on; the next call goes on where that has left off. Cancelling it loses
     /// nothing that has come, but a connection that is being made, `on_connect` included: the next
-    /// call makes another.
+    /// call makes another. The wait before an attempt goes on over calls that are cancelled.
     operation<std::optional<message>> receive();
     /// Completes when the message is in the output of the connection, or queued where there is
     /// none. Fails with `errc::limit_exceeded` as `queue_policy` says, and with
@@ -104,6 +104,7 @@ private:
     task<std::expected<void, error>> send_or_queue(message_type type, std::string bytes);
     task<std::expected<void, error>> close_for_good(close_code c);
     duration next_delay() noexcept;
+    void put_off(duration d) noexcept;
 
     http::client* client_;
     std::string url_;
@@ -116,7 +117,9 @@ private:
     std::deque<queued_message> queue_;
     duration delay_{};        ///< the last one, before a random part is taken off
     duration retry_after_{};  ///< of the last refusal
-    time_point since_{};      ///< the connection is there
+    time_point next_attempt_ = time_point::min();
+    unsigned attempts_failed_ = 0;  ///< in a row
+    time_point since_{};            ///< the connection is there
     std::uint64_t made_ = 0;
     std::uint64_t dropped_ = 0;
     bool greeted_ = false;  ///< `on_connect` has been called

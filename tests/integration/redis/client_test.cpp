@@ -6,6 +6,7 @@
 #include "support/test_ca.hpp"
 
 #include <coracle/runtime/task_group.hpp>
+#include <coracle/runtime/when_all.hpp>
 #include <coracle/testing/scripted_peer.hpp>
 #include <coracle/tls/error.hpp>
 
@@ -461,6 +462,19 @@ TEST(redis_client_hostile, peers_are_cut_and_named) {
             EXPECT_FALSE(said.error().safe_to_retry());
         });
     }
+}
+
+TEST(redis_client_hostile, reply_beyond_a_limit_fails_its_command_alone) {
+    scripted_peer peer(greeting().read_until("second").send("*2147483647\r\n").close());
+    const std::string url = "redis://127.0.0.1:" + std::to_string(peer.port());
+    block_on([&]() -> task<> {
+        redis::client c(url, quick());
+        auto both = when_all(ask(c, "GET", "first"), ask(c, "GET", "second"));
+        const auto [first, second] = co_await std::move(both);
+        EXPECT_EQ(first.error(), coracle::errc::limit_exceeded);
+        EXPECT_EQ(second.error(), std::errc::connection_aborted);
+        EXPECT_FALSE(second.error().safe_to_retry());
+    });
 }
 
 TEST(redis_client_hostile, peer_that_sends_more_than_a_reply_may_have_is_cut) {

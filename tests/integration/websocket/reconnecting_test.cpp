@@ -253,6 +253,50 @@ TEST(websocket_reconnecting, waits_as_long_as_it_is_asked_to) {
     }
 }
 
+// As of a loop that does other things in between.
+TEST(websocket_reconnecting, waits_on_over_calls_that_are_cancelled) {
+    refusing_world w(std::vector<http::status>(8, http::status::service_unavailable));
+    w.run([&](websocket::reconnecting& feed) -> task<> {
+        bool came = false;
+        for (int i = 0; i != 600 && !came; ++i) {
+            const auto got = co_await as_result(with_timeout(1s, feed.receive()));
+            came = got && *got && (*got)->str().starts_with("hello");
+            EXPECT_TRUE(got || got.error() == std::errc::timed_out);
+        }
+        EXPECT_TRUE(came);
+        EXPECT_EQ(w.seen.size(), 9U);
+    });
+    refusing_world asks({http::status::service_unavailable});
+    asks.retry_after = "60";
+    asks.run([&](websocket::reconnecting& feed) -> task<> {
+        const time_point begun = loop::current()->now();
+        for (bool came = false; !came;) {
+            const auto got = co_await as_result(with_timeout(1s, feed.receive()));
+            came = got && got->has_value();
+        }
+        EXPECT_GE(loop::current()->now() - begun, 60s);
+        EXPECT_EQ(asks.seen.size(), 2U);
+    });
+}
+
+TEST(websocket_reconnecting, counts_failures_over_calls_that_are_cancelled) {
+    refusing_world w(std::vector<http::status>(8, http::status::service_unavailable));
+    w.w.run([&](chat_world&) -> task<> {
+        http::client client;
+        websocket::reconnect_options o;
+        o.attempts = 3;
+        websocket::reconnecting feed(client, "ws://127.0.0.1:80/ws", o);
+        error last;
+        for (int i = 0; i != 600 && !websocket::refusal_in(last); ++i) {
+            const auto got = co_await as_result(with_timeout(50ms, feed.receive()));
+            if (!got) last = got.error();
+        }
+        EXPECT_NE(websocket::refusal_in(last), nullptr);
+        EXPECT_EQ(w.seen.size(), 3U);
+        co_await feed.close();
+    });
+}
+
 TEST(websocket_reconnecting, goes_on_whatever_fails_after_a_first_connection) {
     using enum http::status;
     refusing_world w({});

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 using namespace coracle;
 using redis::detail::bus_channels;
@@ -30,6 +31,29 @@ std::string commands(bus_channels& c) {
 }
 
 }  // namespace
+
+TEST(redis_bus, a_channel_stands_once_its_last_subscription_is_confirmed) {
+    bus_channels c("p");
+    c.add("x");
+    EXPECT_NE(commands(c), "");
+    c.remove("x");
+    EXPECT_NE(commands(c), "");
+    c.add("x");
+    EXPECT_NE(commands(c), "");
+    // That of the first.
+    EXPECT_TRUE(c.confirmed(false, "p:x").empty());
+    EXPECT_FALSE(c.all_confirmed());
+    EXPECT_EQ(c.confirmed(false, "p:x"), std::vector<std::string>{"x"});
+    EXPECT_TRUE(c.all_confirmed());
+    // Another connection owes nothing of this one.
+    c.remove("x");
+    EXPECT_NE(commands(c), "");
+    c.add("x");
+    EXPECT_NE(commands(c), "");
+    c.forget_connection();
+    EXPECT_NE(commands(c), "");
+    EXPECT_EQ(c.confirmed(false, "p:x"), std::vector<std::string>{"x"});
+}
 
 TEST(redis_bus, messages_come_out_as_they_went_in) {
     const std::string payload("a\0b", 3);
