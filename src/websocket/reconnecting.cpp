@@ -120,7 +120,7 @@ task<std::expected<void, error>> reconnecting::reconnect() {
         auto made = co_await attempt();
         if (made || closed_.is_set()) break;
         if (made.error() == std::errc::operation_canceled) {
-            // Who is cancelled all the time calls the server no more often than others do.
+            // A caller who is cancelled all the time calls the server no more often than others.
             put_off(coracle::detail::shortened_by_chance(delay_));
             co_return made;
         }

@@ -108,7 +108,7 @@ task<std::expected<std::string, rejection>> read_json(request& req, std::size_t 
 
 template <class T>
 concept validated = requires(const T& value, faults& found) { validate(value, found); };
-/// Of a function that would not be called, or whose faults nobody would see.
+/// Holds for a function that would not be called, or whose faults nobody would see.
 template <class T>
 concept validated_in_vain =
     (!validated<T> && requires(T& value, faults& found) { validate(value, found); }) ||

@@ -98,14 +98,17 @@ concept from_nlohmann = requires(const nlohmann::json& j) {
 template <class T>
 concept to_nlohmann = requires(const T& value) { nlohmann::json(value); };
 
+/// Also of a list or a map of them.
 template <class T>
 constexpr bool views_text() {
+    using view = std::string_view;
     if constexpr (requires { typename T::mapped_type; }) {
-        return std::is_same_v<typename T::mapped_type, std::string_view>;
+        return std::is_same_v<typename T::mapped_type, view>;
     } else if constexpr (requires { typename T::value_type; }) {
-        return std::is_same_v<typename T::value_type, std::string_view>;
+        return std::is_same_v<T, view> || std::is_same_v<typename T::value_type, view>;
+    } else {
+        return false;
     }
-    return std::is_same_v<T, std::string_view>;
 }
 
 }  // namespace detail
