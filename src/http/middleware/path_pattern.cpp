@@ -27,18 +27,16 @@ std::string_view take_segment(std::string_view& rest) noexcept {
 }  // namespace
 
 std::string encode_canonical(std::string_view path, percent_set keep) {
+    // In lower case it is text that came as "%252f".
+    constexpr std::string_view slash = "%2F";
     std::string out;
-    while (!path.empty()) {
-        std::size_t slash = path.find('%');
-        while (slash != path.npos && !equal_ignoring_case(path.substr(slash, 3), "%2F")) {
-            slash = path.find('%', slash + 1);
-        }
-        out += percent_encode(path.substr(0, slash), keep);
-        if (slash == path.npos) break;
-        out += "%2F";
-        path.remove_prefix(slash + 3);
+    for (;;) {
+        const std::size_t at = path.find(slash);
+        out += percent_encode(path.substr(0, at), keep);
+        if (at == path.npos) return out;
+        out += slash;
+        path.remove_prefix(at + slash.size());
     }
-    return out;
 }
 
 /// Literals, and names in braces. `whole` is for errors.

@@ -44,7 +44,8 @@ TEST(redirects, change_no_value_and_add_none) {
                {"/find/{what}", "/search?q={what}"},
                {"/jump/{where}", "/page#{where}"}};
     EXPECT_EQ(location(o, "/docs/a%2Fb"), "https://docs.example.com/a%2Fb");
-    EXPECT_EQ(location(o, "/docs/a%2fb/50%"), "https://docs.example.com/a%2Fb/50%25");
+    // The path of a request for "/docs/a%252fb/50%25".
+    EXPECT_EQ(location(o, "/docs/a%2fb/50%"), "https://docs.example.com/a%252fb/50%25");
     EXPECT_EQ(location(o, "/part/1", "a=b"), "/new/1?a=b#sec");
     EXPECT_EQ(location(o, "/part/1", "a=\xc3\xa4%41"), "/new/1?a=%C3%A4%41#sec");
     EXPECT_EQ(location(o, "/find/a&b=c"), "/search?q=a%26b%3Dc");
