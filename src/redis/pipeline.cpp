@@ -305,11 +305,11 @@ void pipeline::lose_behind(error why) {
     const bool is_of_reply =
         why == coracle::errc::limit_exceeded || why == make_error_code(errc::malformed_reply);
     if (!is_of_reply || sent_.empty()) return lose(std::move(why));
-    const std::shared_ptr<request> r = std::move(sent_.front());
-    sent_.pop_front();
     error lost(std::errc::connection_aborted, "redis", phase::receive);
     lost.on("the reply to another command: " + why.code().message());
     why.retry_is_safe(false);
+    const std::shared_ptr<request> r = std::move(sent_.front());
+    sent_.pop_front();
     settle(r, std::unexpected(std::move(why)));
     lose(std::move(lost));
 }

@@ -121,7 +121,7 @@ task<std::expected<void, error>> reconnecting::reconnect() {
         if (made || closed_.is_set()) break;
         if (made.error() == std::errc::operation_canceled) {
             // A caller who is cancelled all the time calls the server no more often than others.
-            put_off(coracle::detail::shortened_by_chance(delay_));
+            put_off(coracle::detail::shortened_by_chance(std::max(delay_, options_.first_delay)));
             co_return made;
         }
         put_off(next_delay());

@@ -60,7 +60,7 @@ def test_every_phase_is_finished():
         idle = begin(server, HELLO)
         check(b" 200 " in read_response(idle), "the first response")
         partial = begin(server, HELLO[:20])
-        waiting = begin(server, HELLO.replace(b"ms=0", b"ms=1500"))
+        waiting = begin(server, HELLO.replace(b"ms=0", b"ms=4000"))
         streaming = begin(server, b"GET /count?to=16&pause=100 HTTP/1.1\r\nHost: t\r\n\r\n")
         check(streaming.recv(4096).startswith(b"HTTP/1.1 200 "), "the stream has begun")
         uploading = begin(server, b"POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\nhalf ")

@@ -57,7 +57,7 @@ void redis_server::start() {
     const int failed = posix_spawn(&pid_, all[0].c_str(), &files, nullptr, argv.data(), environ);
     posix_spawn_file_actions_destroy(&files);
     if (failed != 0) throw std::runtime_error("redis-server cannot be started");
-    constexpr int attempts = 5000;
+    constexpr int attempts = 15'000;
     constexpr int pause_ms = 2;
     for (int i = 0;; ++i) {
         const int fd = connect();
@@ -112,7 +112,7 @@ std::string redis_server::ask(const std::vector<std::string>& command) const {
     std::string reply;
     pollfd ready{fd, POLLIN, 0};
     // One packet on a Unix socket is enough for the short replies that tests look at.
-    if (::poll(&ready, 1, 10'000) == 1) {
+    if (::poll(&ready, 1, 30'000) == 1) {
         reply.resize(65'536);
         const auto n = ::recv(fd, reply.data(), reply.size(), 0);
         reply.resize(n > 0 ? static_cast<std::size_t>(n) : 0);

@@ -20,7 +20,7 @@ public:
     redis_server(const redis_server&) = delete;
     redis_server& operator=(const redis_server&) = delete;
 
-    /// Returns when it accepts connections. Throws when it does not within 10 s.
+    /// Returns when it accepts connections. Throws when it does not within 30 s.
     void start();
     void stop();
     /// Stops the process where it is, and lets it go on.

@@ -49,7 +49,7 @@ class SteadyLoad:
                 sent = time.monotonic()
                 response = connection.getresponse()
                 self._count(response.status, response.read())
-                last = time.monotonic()
+                last = sent  # the server has been waiting since then at the most
                 if response.will_close:
                     connection.close()
             except (OSError, http.client.HTTPException) as e:

@@ -98,14 +98,19 @@ concept from_nlohmann = requires(const nlohmann::json& j) {
 template <class T>
 concept to_nlohmann = requires(const T& value) { nlohmann::json(value); };
 
-/// Also of a list or a map of them.
+/// Also of lists and maps of them.
 template <class T>
 constexpr bool views_text() {
-    using view = std::string_view;
-    if constexpr (requires { typename T::mapped_type; }) {
-        return std::is_same_v<typename T::mapped_type, view>;
+    if constexpr (std::is_same_v<T, std::string_view>) {
+        return true;
+    } else if constexpr (requires { typename T::mapped_type; }) {
+        return views_text<typename T::key_type>() || views_text<typename T::mapped_type>();
     } else if constexpr (requires { typename T::value_type; }) {
-        return std::is_same_v<T, view> || std::is_same_v<typename T::value_type, view>;
+        if constexpr (!std::is_same_v<typename T::value_type, T>) {
+            return views_text<typename T::value_type>();
+        } else {
+            return false;
+        }
     } else {
         return false;
     }

@@ -21,9 +21,10 @@ public:
     problem& title(std::string_view text) { return set(title_, text); }
     /// A URI of this very occurrence.
     problem& instance(std::string_view uri) { return set(instance_, uri); }
-    /// A member more (section 3.2), as a text.
+    /// A member more (section 3.2), as a text. Throws `exception` (invalid_argument) for the name
+    /// of one of its own: "type", "title", "status", "detail" and "instance".
     problem& add(std::string_view name, std::string_view value);
-    /// A member more, whose value is JSON already.
+    /// A member more, whose value is JSON already. Throws as `add`.
     problem& add_json(std::string_view name, std::string_view json);
 
     http::status status() const noexcept { return status_; }

@@ -13,7 +13,8 @@ namespace {
 class place_wait final : public coracle::detail::leaf<place_wait, void>, public connection_request {
 public:
     static constexpr const char* name = "connection";
-    explicit place_wait(origin& o) noexcept : connection_request(o) {}
+    place_wait(origin& o, const client_connection* avoided) noexcept
+        : connection_request(o, avoided) {}
 
     bool start() noexcept { return is_served(); }
     void cancel() noexcept override {
@@ -68,8 +69,14 @@ task<std::expected<lease, error>> running_call::get_connection() {
             granted = std::exchange(call_.turn, nullptr)->take();
             times_.queued = since_start();
         } else if (!shard_->pool().try_open(*origin_)) {
-            auto turn = co_await wait_for_place(granted);
-            if (!turn) co_return std::unexpected(std::move(turn).error());
+            // A second copy is worth a connection of its own, but no other call's place.
+            const bool is_opening = connection_pool::is_opening(*origin_);
+            if (is_second_ && !is_opening) granted = shard_->pool().take_place(*origin_);
+            const client_connection* const other_than = is_opening ? avoided() : nullptr;
+            if (!granted) {
+                auto turn = co_await wait_for_place(granted, other_than);
+                if (!turn) co_return std::unexpected(std::move(turn).error());
+            }
         }
         if (!granted) break;
         auto fit = co_await is_fit(granted);
@@ -102,8 +109,9 @@ task<std::expected<bool, error>> running_call::is_fit(lease& granted) {
     co_return granted->fit();
 }
 
-task<std::expected<void, error>> running_call::wait_for_place(lease& granted) {
-    place_wait turn(*origin_);
+task<std::expected<void, error>> running_call::wait_for_place(lease& granted,
+                                                              const client_connection* avoided) {
+    place_wait turn(*origin_, avoided);
     if (!shard_->pool().wait(turn)) {
         error e(errc::limit_exceeded, "request");
         co_return std::unexpected(fail(e.on("pool_options.waiting"), phase::connect));

@@ -357,11 +357,11 @@ lease connection_pool::opened(origin& o, std::unique_ptr<net::byte_stream> strea
     return place;
 }
 
-void connection_pool::grant(origin& o, lease l) noexcept {
-    connection_request* const r = o.waiting_.pop_front();
-    keep_place(o);
+void connection_pool::grant(connection_request& r, lease l) noexcept {
+    r.unlink();
+    keep_place(r.at());
     --counters_.waiting;
-    r->serve(std::move(l));
+    r.serve(std::move(l));
 }
 
 bool connection_pool::others_are_first(origin& o) noexcept {
@@ -378,7 +378,7 @@ void connection_pool::give_back(client_connection& c) noexcept {
     }
     if (o.waiting_.empty()) {
         keep(c);
-    } else if (!try_grant(o, c)) {
+    } else if (!try_grant(*o.waiting_.front(), c)) {
         close(c, false);
     }
 }
@@ -396,19 +396,26 @@ void connection_pool::keep(client_connection& c) noexcept {
 
 /// Grants free places on HTTP/2 connections to waiting requests.
 void connection_pool::serve_places(origin& o) noexcept {
-    while (!o.waiting_.empty() && !retired_) {
-        client_h2_connection* const c = shared_with_place(o);
-        if (c == nullptr) return;
-        if (!try_grant(o, *c)) return;  // tried again when a place is freed
+    while (!retired_ && serve_one_place(o)) {
     }
 }
 
-/// Grants a place on `c` to the request that has waited longest. Returns false without memory.
-bool connection_pool::try_grant(origin& o, client_connection& c) noexcept {
+/// Grants a place to the request that has waited longest of those that may use it.
+bool connection_pool::serve_one_place(origin& o) noexcept {
+    for (connection_request* r = o.waiting_.front(); r != nullptr; r = o.waiting_.next(*r)) {
+        client_h2_connection* const c = shared_with_place(o, r->avoided());
+        if (c != nullptr) return try_grant(*r, *c);  // tried again when a place is freed
+        if (r->avoided() == nullptr) return false;
+    }
+    return false;
+}
+
+/// Returns false without memory.
+bool connection_pool::try_grant(connection_request& r, client_connection& c) noexcept {
     try {
         lease place(c.begin_exchange());
         ++counters_.reused;
-        grant(o, std::move(place));
+        grant(r, std::move(place));
     } catch (const std::bad_alloc&) {
         return false;
     }
@@ -488,7 +495,7 @@ void connection_pool::serve_waiting() noexcept {
     ++next.open_;
     ++counters_.open;
     opening_begins(next);
-    grant(next, lease());
+    grant(*next.waiting_.front(), lease());
 }
 
 /// Lets as many requests open connections as the limits allow.

@@ -68,11 +68,14 @@ private:
 /// take the granted connection, the next one gets it.
 class connection_request : public list_hook {
 public:
-    explicit connection_request(origin& o) noexcept;
+    /// It is granted no place on the connection `avoided`, of which nothing is read but its
+    /// address.
+    explicit connection_request(origin& o, const client_connection* avoided = nullptr) noexcept;
     connection_request(const connection_request&) = delete;
     connection_request& operator=(const connection_request&) = delete;
 
     origin& at() const noexcept { return *at_; }
+    const client_connection* avoided() const noexcept { return avoided_; }
     bool is_waiting() const noexcept { return turn_ != 0; }
     /// The time at which it began to wait.
     time_point since() const noexcept { return since_; }
@@ -115,6 +118,7 @@ private:
     virtual void served() noexcept = 0;
 
     origin* at_;
+    const client_connection* avoided_;
     lease granted_;
     time_point since_{};
     std::uint64_t turn_ = 0;  ///< smaller for earlier requests; 0: does not wait
@@ -275,6 +279,8 @@ public:
         const unsigned open = o != nullptr ? o->open_ : 0;
         return open < options_.connections_per_host && !(is_full() && idle_.empty());
     }
+    /// Returns true if `o` opens a connection that may have places for all who wait.
+    static bool is_opening(const origin& o) noexcept { return o.waits_for_opening(); }
     /// Queues a request. Returns false when too many wait.
     bool wait(connection_request& r) noexcept;
     void withdraw(connection_request& r) noexcept;
@@ -361,8 +367,9 @@ private:
     void serve_waiting() noexcept;
     void serve_all() noexcept;
     void serve_places(origin& o) noexcept;
-    void grant(origin& o, lease l) noexcept;
-    bool try_grant(origin& o, client_connection& c) noexcept;
+    void grant(connection_request& r, lease l) noexcept;
+    bool try_grant(connection_request& r, client_connection& c) noexcept;
+    bool serve_one_place(origin& o) noexcept;
     /// Counts the connections to `o` that are being opened.
     void opening_begins(origin& o) noexcept;
     void opening_ended(origin& o) noexcept;
@@ -397,7 +404,8 @@ private:
     bool retired_ = false;
 };
 
-inline connection_request::connection_request(origin& o) noexcept : at_(&o) {
+inline connection_request::connection_request(origin& o, const client_connection* avoided) noexcept
+    : at_(&o), avoided_(avoided) {
     o.pool().hold(o);
 }
 

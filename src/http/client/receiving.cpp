@@ -234,9 +234,7 @@ task<call_result> running_call::attempt() {
     context_ = &co_await coracle::detail::current_context();
     begin_attempt();
     const bool idle_will_do = !needs_new_connection_ && !was_granted();
-    // A connection that holds the first copy up would hold the second up, too.
-    const client_connection* const avoided = is_second_ ? pair_->first : nullptr;
-    exchange_ = idle_will_do ? shard_->pool().take_place(*origin_, avoided) : lease();
+    exchange_ = idle_will_do ? shard_->pool().take_place(*origin_, avoided()) : lease();
     if (!exchange_) {
         auto got = co_await get_connection();
         if (!got) co_return std::unexpected(std::move(got).error());

@@ -95,7 +95,12 @@ private:
     bool was_granted() noexcept;
     task<std::expected<lease, error>> get_connection();
     task<std::expected<lease, error>> coalesce();
-    task<std::expected<void, error>> wait_for_place(lease& granted);
+    task<std::expected<void, error>> wait_for_place(lease& granted,
+                                                    const client_connection* avoided);
+    /// The connection that holds the first of two copies up, and would hold the second up, too.
+    const client_connection* avoided() const noexcept {
+        return is_second_ ? pair_->first : nullptr;
+    }
     task<std::expected<bool, error>> is_fit(lease& granted);
     task<std::expected<lease, error>> open_connection(opening& counted, time_point begun);
     operation<std::unique_ptr<net::byte_stream>> reach_origin(connect::timings& parts);

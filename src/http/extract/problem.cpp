@@ -61,7 +61,8 @@ problem& problem::add_json(std::string_view name, std::string_view json) {
     for (const std::string_view own : {"type", "title", "status", "detail", "instance"}) {
         if (name != own) continue;
         error e(std::errc::invalid_argument, "problem");
-        throw_exception(std::move(e.on('"' + std::string(name) + "\" is a member that it has")));
+        throw_exception(
+            std::move(e.on('"' + std::string(name) + "\" is no member more, but one of its own")));
     }
     more_ += ',' + json_quoted(name) + ':';
     more_ += json;

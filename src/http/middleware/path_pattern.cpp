@@ -27,7 +27,7 @@ std::string_view take_segment(std::string_view& rest) noexcept {
 }  // namespace
 
 std::string encode_canonical(std::string_view path, percent_set keep) {
-    // In lower case it is text that came as "%252f".
+    // In lower case it is text that came as "%252f"; what came as "%252F" looks as the slash does.
     constexpr std::string_view slash = "%2F";
     std::string out;
     for (;;) {

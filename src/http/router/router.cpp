@@ -3,6 +3,8 @@
 #include <coracle/base/error.hpp>
 #include <coracle/http/router.hpp>
 
+#include <algorithm>
+
 namespace coracle::http {
 namespace {
 
@@ -22,6 +24,16 @@ std::shared_ptr<detail::route_record> make_record(detail::router_state& state,
     const auto wanted = h.path_names();
     std::vector<std::string> names(wanted.begin(), wanted.end());
     return state.make_record(pattern, std::move(h), std::move(names));
+}
+
+/// Returns true if a request to `from` may come to `to` by its host.
+bool leads_to(detail::router_state& from, const detail::router_state& to) {
+    if (&from == &to) return true;
+    const detail::route_table table = change(from).table();
+    if (table.hosts() == nullptr) return false;
+    return std::ranges::any_of(table.hosts()->entries(), [&to](const auto& host) {
+        return host.routes != nullptr && leads_to(*host.routes, to);
+    });
 }
 
 }  // namespace
@@ -79,10 +91,10 @@ registered_route router::replace_route(std::string_view methods, std::string_vie
 }
 
 void router::host(std::string_view name, const router& routes) {
-    if (routes.state_ == state_) {
+    if (leads_to(*routes.state_, *state_)) {
         error e(std::errc::invalid_argument, "host");
-        throw_exception(std::move(
-            e.on('"' + std::string(name) + "\" would have the routes that it is to be one of")));
+        throw_exception(
+            std::move(e.on('"' + std::string(name) + "\" would lead back to this router")));
     }
     change c(*state_);
     c.table().add_host(name, routes, routes.state_);

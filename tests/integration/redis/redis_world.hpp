@@ -13,6 +13,7 @@
 #include <expected>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // A server of Redis and what tests ask of it.
 namespace redis_world {
@@ -42,6 +43,21 @@ inline task<> freeze(const redis_server& server) {
     co_await offload(freezing);
 }
 
+/// The number that a command on a connection of its own is replied to with.
+inline task<int> number_of(const redis_server& server, std::vector<std::string> command) {
+    const auto asking = [&] { return std::stoi(server.ask(command).substr(1)); };
+    co_return co_await offload(asking);
+}
+/// Waits until the server holds no key.
+inline task<bool> is_emptied(const redis_server& server) {
+    const time_point end = loop::current()->now() + 30s;
+    for (;;) {
+        const int keys = co_await number_of(server, {"DBSIZE"});
+        if (keys == 0 || loop::current()->now() > end) co_return keys == 0;
+        co_await sleep_for(2ms);
+    }
+}
+
 /// The outcome of a command, without a throw.
 inline task<std::expected<redis::reply, error>> outcome_of(operation<redis::reply> asking) {
     co_return co_await as_result(asking);
@@ -51,10 +67,10 @@ task<std::expected<redis::reply, error>> ask(redis::client& c, const Part&... pa
     return outcome_of(c.command(parts...));
 }
 
-/// Waits for a thing that another process or thread brings about, for ten seconds at most.
+/// Waits for a thing that another process or thread brings about, for 30 seconds at most.
 template <class Condition>
 task<bool> eventually(Condition condition) {
-    const time_point end = loop::current()->now() + 10s;
+    const time_point end = loop::current()->now() + 30s;
     while (!condition()) {
         if (loop::current()->now() > end) co_return false;
         co_await sleep_for(2ms);
@@ -64,7 +80,7 @@ task<bool> eventually(Condition condition) {
 
 /// Repeats PING until it succeeds.
 inline task<bool> until_it_serves(redis::client& c) {
-    const time_point end = loop::current()->now() + 10s;
+    const time_point end = loop::current()->now() + 30s;
     while (loop::current()->now() < end) {
         auto said = co_await ask(c, "PING");
         if (said) co_return true;

@@ -38,13 +38,6 @@ http::rate_limit_options limit_of(const redis_server& server, double requests,
     return o;
 }
 
-int size_of(const redis_server& server) {
-    return std::stoi(server.ask({"DBSIZE"}).substr(1));
-}
-int seconds_left(const redis_server& server, std::string key) {
-    return std::stoi(server.ask({"TTL", std::move(key)}).substr(1));
-}
-
 task<int> status_for(http::handler h, std::string from) {
     asked a("GET", no_fields, from);
     co_await a.by(h);
@@ -115,7 +108,7 @@ TEST_F(redis_stores, rate_limit_fills_and_is_forgotten_by_the_servers_clock) {
         auto next = co_await store.take(name, fast);
         EXPECT_EQ(next.value(), 0ms);
         // In the end there is no key.
-        auto gone = co_await eventually([&] { return size_of(server) == 0; });
+        const bool gone = co_await is_emptied(server);
         EXPECT_TRUE(gone);
     });
 }
@@ -162,9 +155,11 @@ TEST_F(redis_stores, rate_limit_waits_for_a_server_that_stands_still_as_long_as_
         how.command_limit = 200ms;
         http::rate_limit_options o = limit_of(server, 1, how);
         o.store_timeout = 20ms;
+        auto c = std::make_shared<redis::client>(server.url(), how);
+        EXPECT_TRUE(co_await until_it_serves(*c));
+        o.store = std::make_shared<redis::rate_limit_store>(std::move(c));
         const http::rate_limit limit(o);
         const http::handler h = limit(plain());
-        EXPECT_EQ(co_await status_for(h, "192.0.2.1"), 200);
         co_await freeze(server);
         const time_point begin = loop::current()->now();
         EXPECT_EQ(co_await status_for(h, "192.0.2.1"), 200);
@@ -193,7 +188,7 @@ TEST_F(redis_stores, sessions_are_the_same_on_two_nodes) {
         EXPECT_TRUE(created);
         auto loaded = co_await b.load("key", 1000s);
         EXPECT_EQ(loaded.value(), data);
-        EXPECT_GT(seconds_left(server, "coracle:session:key"), 900);
+        EXPECT_GT(co_await number_of(server, {"TTL", "coracle:session:key"}), 900);
         auto changed = co_await b.save("key", "", 10s, session_save::replace);
         EXPECT_TRUE(changed);
         loaded = co_await a.load("key", 10s);
@@ -207,7 +202,7 @@ TEST_F(redis_stores, sessions_are_the_same_on_two_nodes) {
         // They end by themselves.
         auto brief = co_await a.save("brief", "x", 1s, session_save::create);
         EXPECT_TRUE(brief);
-        auto gone = co_await eventually([&] { return size_of(server) == 0; });
+        const bool gone = co_await is_emptied(server);
         EXPECT_TRUE(gone);
         co_await stop(server);
         auto failed = co_await a.load("key", 10s);

@@ -228,7 +228,7 @@ TEST(smtp_refusals, say_when_nobody_knows_what_became_of_it) {
         ASSERT_FALSE(late);
         EXPECT_EQ(late.error(), make_error_code(smtp::errc::uncertain)) << late.error();
         o.accept_timeout = 10s;
-        o.total_timeout = 1s;
+        o.total_timeout = 3s;
         const auto whole = send(sink.url(), o);
         ASSERT_FALSE(whole);
         EXPECT_EQ(whole.error(), make_error_code(smtp::errc::uncertain)) << whole.error();

@@ -359,10 +359,10 @@ class Failures(unittest.TestCase):
                 s.sendall(RESPONSE)
 
         with Scripted(five) as server:
-            total = figures("-c", 1, "-n", 8, "--timeout", "300ms", server.url)["total"]
+            total = figures("-c", 1, "-n", 8, "--timeout", "2s", server.url)["total"]
             self.assertEqual((total["responses"], total["errors"]["timeout"]), (5, 3))
-            self.assertGreater(total["measured_s"], 0.9)
-            self.assertLess(total["responses_per_s"], 6)
+            self.assertGreater(total["measured_s"], 5.9)
+            self.assertLess(total["responses_per_s"], 1)
 
     def test_a_response_before_the_end_of_the_request_counts(self):
         def refuses(server, s):

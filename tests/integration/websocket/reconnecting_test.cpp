@@ -279,6 +279,30 @@ TEST(websocket_reconnecting, waits_on_over_calls_that_are_cancelled) {
     });
 }
 
+TEST(websocket_reconnecting, does_not_hurry_a_server_that_is_slow) {
+    unsigned seen = 0;
+    http::router routes;
+    routes.get("/ws", [&seen](http::request&) -> task<http::response> {
+        ++seen;
+        co_await sleep_for(80ms);
+        co_return http::status::service_unavailable;
+    });
+    chat_world w(1, routes);
+    w.run([&](chat_world&) -> task<> {
+        http::client client;
+        websocket::reconnect_options o;
+        o.first_delay = 1s;
+        websocket::reconnecting feed(client, "ws://127.0.0.1:80/ws", o);
+        for (int i = 0; i != 400; ++i) {
+            const auto got = co_await as_result(with_timeout(50ms, feed.receive()));
+            EXPECT_TRUE(!got && got.error() == std::errc::timed_out);
+        }
+        EXPECT_GE(seen, 15U);
+        EXPECT_LE(seen, 45U);
+        co_await feed.close();
+    });
+}
+
 TEST(websocket_reconnecting, counts_failures_over_calls_that_are_cancelled) {
     refusing_world w(std::vector<http::status>(8, http::status::service_unavailable));
     w.w.run([&](chat_world&) -> task<> {

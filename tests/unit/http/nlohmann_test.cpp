@@ -29,6 +29,12 @@ struct order {
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(order, items)
 
+using http::detail::views_text;
+static_assert(views_text<std::string_view>() && views_text<std::vector<std::string_view>>());
+static_assert(views_text<std::map<std::string_view, int>>());
+static_assert(views_text<std::map<std::string, std::vector<std::string_view>>>());
+static_assert(!views_text<std::map<std::string, std::vector<std::string>>>());
+
 struct colour {};
 void from_json(const nlohmann::json& j, colour&) {
     if (j != "red") throw std::out_of_range("no such colour");

@@ -164,6 +164,9 @@ TEST(router, refuses_what_could_never_be_served) {
     EXPECT_THAT(why_refused([&] { r.host("a.example", http::handler()); }),
                 HasSubstr("has no handler"));
     EXPECT_THAT(why_refused([&] { r.host("a.example", r); }), HasSubstr("a.example"));
+    router above;
+    above.host("a.example", r);
+    EXPECT_THAT(why_refused([&] { r.host("a.example", above); }), HasSubstr("back to this"));
     EXPECT_THAT(why_refused([&] { r.route("get", "/x", say("x")); }),
                 HasSubstr("methods have a case: GET, not get"));
     EXPECT_THAT(why_refused([&] { r.route("POST, Put", "/x", say("x")); }), HasSubstr("not Put"));

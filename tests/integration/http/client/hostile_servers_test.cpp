@@ -341,9 +341,9 @@ TEST_F(hostile_servers, that_drip_meet_total_timeout_and_low_speed_limit) {
     EXPECT_EQ(stalled, errc::too_slow);
     http::client_options enough;
     enough.low_speed_limit = 1;
-    enough.low_speed_time = 1s;
+    enough.low_speed_time = 3s;
     const scripted_peer peer(
-        script().read_head().respond_claiming(9, "some").pause(1100ms).send("thing").close());
+        script().read_head().respond_claiming(9, "some").pause(3100ms).send("thing").close());
     http::client client(enough);
     EXPECT_EQ(client.get(peer.url()).wait().body, "something");
 }

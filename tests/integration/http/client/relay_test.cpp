@@ -165,7 +165,7 @@ TEST_P(relays, respond_for_a_server_that_fails_amid_the_request) {
     const scripted_peer leaves(script().read_head().cut());
     const scripted_peer stalls(script().read_head().stall());
     http::forward_options brief;
-    brief.timeout = 100ms;
+    brief.timeout = 1s;
     http::router routes;
     routes.any("/502", http::forward_to(inner_, leaves.url("")));
     routes.any("/504", http::forward_to(inner_, stalls.url(""), brief));

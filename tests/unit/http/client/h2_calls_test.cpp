@@ -431,11 +431,35 @@ TEST(client_h2, sends_the_second_copy_of_a_call_on_another_connection) {
         http::client_options o = client.defaults();
         o.retry.hedge_after = 200ms;
         const time_point begun = loop::current()->now();
-        const auto got = co_await client.get(peer.url("/hedged")).options(o).full();
-        EXPECT_EQ(got.body, "here");
+        const auto ask = [&]() -> task<> {
+            const auto got = co_await client.get(peer.url("/hedged")).options(o).full();
+            EXPECT_EQ(got.body, "here");
+        };
+        // One of the second copies opens a connection, for which the other waits.
+        co_await when_all(ask(), ask());
         EXPECT_LE(loop::current()->now() - begun, 500ms);
         EXPECT_EQ(peer.connections.size(), 2U);
     });
+}
+
+TEST(client_h2, sends_the_second_copy_on_the_same_connection_where_the_pool_is_full) {
+    http::pool_options p;
+    p.connections = 1;
+    with_peer(
+        [](h2_script_server& peer, http::client& client) -> task<> {
+            int copies = 0;
+            peer.on_end = [&copies](connection& c, request& r) {
+                if (++copies == 2) c.respond(r, "here");
+            };
+            http::client_options o = client.defaults();
+            o.retry.hedge_after = 200ms;
+            const time_point begun = loop::current()->now();
+            const auto got = co_await client.get(peer.url("/hedged")).options(o).full();
+            EXPECT_EQ(got.body, "here");
+            EXPECT_LE(loop::current()->now() - begun, 500ms);
+            EXPECT_EQ(peer.connections.size(), 1U);
+        },
+        p);
 }
 
 TEST(client_h2, leaves_a_silent_connection_though_each_call_ends_early) {
