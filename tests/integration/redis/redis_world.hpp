@@ -44,15 +44,16 @@ inline task<> freeze(const redis_server& server) {
 }
 
 /// The number that a command on a connection of its own is replied to with.
-inline task<int> number_of(const redis_server& server, std::vector<std::string> command) {
+inline task<int> number_of(const redis_server& server, const std::vector<std::string>& command) {
     const auto asking = [&] { return std::stoi(server.ask(command).substr(1)); };
     co_return co_await offload(asking);
 }
 /// Waits until the server holds no key.
 inline task<bool> is_emptied(const redis_server& server) {
     const time_point end = loop::current()->now() + 30s;
+    const std::vector<std::string> size{"DBSIZE"};
     for (;;) {
-        const int keys = co_await number_of(server, {"DBSIZE"});
+        const int keys = co_await number_of(server, size);
         if (keys == 0 || loop::current()->now() > end) co_return keys == 0;
         co_await sleep_for(2ms);
     }
