@@ -121,16 +121,17 @@ std::string redis_server::ask(const std::vector<std::string>& command) const {
     return reply;
 }
 
-int free_port() {
-    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+held_port::held_port() : holder_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    // Both sockets must set it for a second one to be bound there.
+    const int yes = 1;
+    ::setsockopt(holder_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     sockaddr_in at{};
     at.sin_family = AF_INET;
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof at;
-    ::bind(fd, reinterpret_cast<const sockaddr*>(&at), size);
-    ::getsockname(fd, reinterpret_cast<sockaddr*>(&at), &size);
-    ::close(fd);
-    return ntohs(at.sin_port);
+    ::bind(holder_.get(), reinterpret_cast<const sockaddr*>(&at), size);
+    ::getsockname(holder_.get(), reinterpret_cast<sockaddr*>(&at), &size);
+    number_ = ntohs(at.sin_port);
 }
 
 }  // namespace coracle::testing

@@ -2,6 +2,8 @@
 
 #include "support/temporary_directory.hpp"
 
+#include <coracle/runtime/owned_fd.hpp>
+
 #include <string>
 #include <vector>
 
@@ -43,7 +45,16 @@ private:
     int pid_ = -1;
 };
 
-/// A TCP port of the loopback that was free just now: redis-server cannot choose one by itself.
-int free_port();
+/// A TCP port of the loopback that nobody else gets, for redis-server, which cannot choose one by
+/// itself. It is bound by a socket that does not listen, beside which a server can.
+class held_port {
+public:
+    held_port();
+    std::string number() const { return std::to_string(number_); }
+
+private:
+    owned_fd holder_;
+    int number_;
+};
 
 }  // namespace coracle::testing

@@ -210,7 +210,8 @@ TEST_F(redis_client, speaks_tls) {
     const std::string certificate = files.write("cert.pem", identity.certificate);
     const std::string key = files.write("key.pem", identity.key.reveal());
     const std::string authority = files.write("ca.pem", ca.pem());
-    const std::string port = std::to_string(coracle::testing::free_port());
+    const coracle::testing::held_port held;
+    const std::string port = held.number();
     redis_server server({"--tls-port", port, "--bind", "127.0.0.1", "--tls-cert-file", certificate,
                          "--tls-key-file", key, "--tls-ca-cert-file", authority,
                          "--tls-auth-clients", "no", "--requirepass", "pw"});
