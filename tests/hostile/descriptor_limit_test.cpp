@@ -121,16 +121,13 @@ TEST(descriptor_limit, is_survived_without_spinning) {
 
         ASSERT_TRUE(peers.come(server.port()));
         EXPECT_TRUE(testing::eventually([&] { return server.counters().accept_errors > 0; }));
-        const double used_before = cpu_seconds();
-        const time_point began = monotonic_clock::now();
-        ASSERT_EQ(::poll(nullptr, 0, 1000), 0);
-        const double used = cpu_seconds() - used_before;
+        const double before = cpu_seconds();
+        ASSERT_EQ(::poll(nullptr, 0, 1000), 0);  // the second that is measured
+        EXPECT_LT(cpu_seconds() - before, 0.3);
+
         const http::server_counters c = server.counters();
-        // A busy machine makes the second longer.
-        const double passed = std::chrono::duration<double>(monotonic_clock::now() - began).count();
-        EXPECT_LT(used, 0.3 * passed);
         EXPECT_GT(c.accept_errors, 0u);
-        EXPECT_LT(static_cast<double>(c.accept_errors), 100 * passed);
+        EXPECT_LT(c.accept_errors, 100u);
         EXPECT_EQ(c.made_room, 1u) << "the early one was idle";
         EXPECT_LT(c.open, 64u);
     }
