@@ -1,5 +1,7 @@
 #include "redis/pipeline.hpp"
 
+#include "runtime/service.hpp"
+
 #include <coracle/redis/error.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
@@ -60,7 +62,8 @@ std::optional<error> pipeline::enqueue(const std::shared_ptr<request>& r) {
     work_.set();
     if (std::exchange(serving_, true)) return {};
     try {
-        spawn([self = shared_from_this()] { return self->serve(); }, "redis connection");
+        const auto serving = [self = shared_from_this()] { return self->serve(); };
+        coracle::detail::spawn_service(owner_, serving, "redis connection");
     } catch (const std::bad_alloc&) {
         serving_ = false;
         unsent_.pop_back();

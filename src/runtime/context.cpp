@@ -33,4 +33,8 @@ void context::cancel() noexcept {
     }
 }
 
+void context::cancel_children() noexcept {
+    for (context* c = children_.front(); c != nullptr; c = children_.next(*c)) c->cancel();
+}
+
 }  // namespace coracle::detail

@@ -86,6 +86,7 @@ bool loop::has_ended() const noexcept {
 void loop::reset() noexcept {
     if (!has_ended()) return;
     root_.revive();
+    stops_services_ = false;
     posted_.store(nullptr, std::memory_order_relaxed);
 }
 
@@ -302,6 +303,8 @@ void loop::run_until(const bool& done) {
     done_ = nullptr;
     root_.cancel();
     while (!over()) turn();
+    stop_services();
+    while (!over()) turn();
     // Posts behind the last turn are dropped, and destructors of what they hold may begin tasks,
     // which run to their ends. Not for ever: a function may post another when it is destroyed.
     constexpr int most_rounds = 16;
@@ -325,7 +328,13 @@ time_point loop::run_turn(const bool& done) {
 }
 
 bool loop::over() const noexcept {
-    return done_ != nullptr ? *done_ : detached_ == 0;
+    if (done_ != nullptr) return *done_;
+    return detached_ == 0 && (services_ == 0 || !stops_services_);
+}
+
+void loop::stop_services() noexcept {
+    stops_services_ = true;
+    root_.cancel_children();
 }
 
 }  // namespace coracle

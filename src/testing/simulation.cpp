@@ -59,6 +59,12 @@ std::uint64_t simulation::detached() const noexcept {
     return sum;
 }
 
+std::uint64_t simulation::services() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& l : loops_) sum += l->services();
+    return sum;
+}
+
 void simulation::failed(void* self, const std::string& why) noexcept {
     auto& s = *static_cast<simulation*>(self);
     s.failure_ = why;
@@ -90,12 +96,17 @@ void simulation::run_party(unique_function<task<>(coracle::loop&)> f) {
 
 /// Runs until `done`; then stops what is detached, and the `left` that are not.
 void simulation::drive(const bool& done, const std::size_t& left) {
+    if (loop().has_ended()) {
+        throw_exception(error(std::errc::operation_not_supported, "simulation").on("a second run"));
+    }
     if (loops_.size() == 1) return loop().run_until(done);
     while (!done) take_turns(done);
     for (auto& l : loops_) l->stop();
     // No loop is over before all are: its tasks may wait for others, or for time to pass.
     const bool over = false;
     while (left != 0 || detached() != 0) take_turns(over);
+    for (auto& l : loops_) l->post([&l] { l->stop_services(); });
+    while (services() != 0 || detached() != 0) take_turns(over);
     for (auto& l : loops_) l->end_turns();
 }
 

@@ -115,7 +115,8 @@ public:
     /// being destroyed, so what `r` makes happen may end the loop.
     bool post(detail::remote_runnable& r) noexcept;
 
-    /// Runs until `done` is true, after which it stops all tasks that are left and waits for them.
+    /// Runs until `done` is true, after which it stops all tasks that are left and waits for them;
+    /// then its services.
     void run_until(const bool& done);
 
     /// Runs one turn of `run_until(done)`. For a caller that drives several loops in one thread.
@@ -161,6 +162,16 @@ public:
     void detached_started() noexcept { ++detached_; }
     void detached_ended() noexcept { --detached_; }
     std::uint64_t detached() const noexcept { return detached_; }
+
+    /// Tasks of the library that carry the calls of others: they stop last, so that what cleans up
+    /// behind the end of the main task can still make calls.
+    void service_started() noexcept { ++services_; }
+    void service_ended() noexcept { --services_; }
+    std::uint64_t services() const noexcept { return services_; }
+    bool stops_services() const noexcept { return stops_services_; }
+    /// Asks the services to stop, and those that begin later. On the loop's thread, or while it
+    /// takes no turn.
+    void stop_services() noexcept;
 
     /// Enqueues for the next turn.
     void enqueue(detail::runnable& r) noexcept { ready_.push_back(r); }
@@ -298,6 +309,8 @@ private:
     detail::context root_;
     intrusive_list<resident> residents_;
     std::uint64_t detached_ = 0;
+    std::uint64_t services_ = 0;
+    bool stops_services_ = false;
     const bool* done_ = nullptr;
     unsigned share_ = largest_share;  ///< operations of a task in one turn
     unsigned inline_budget_ = largest_share;

@@ -18,7 +18,9 @@ public:
 protected:
     /// Starts `work`: at once, but tasks that start tasks do not nest on the stack without end.
     void launch(task<> work, loop& owner, context& parent, const char* name) {
-        const auto first = begin(std::move(work), owner, &parent, name);
+        resume_soon(begin(std::move(work), owner, &parent, name), owner);
+    }
+    void resume_soon(std::coroutine_handle<> first, loop& owner) {
         if (!owner.may_start_inline()) {
             first_ = first;
             owner.enqueue(*this);

@@ -104,8 +104,9 @@ private:
     }
 
     limit_step time_limit() const noexcept override {
-        limit_step step = inherits() ? this->awaiter_limit() : limit_step();
+        limit_step step = this->awaiter_limit();
         step.due = due();
+        step.outer_count = inherits();
         return step;
     }
 

@@ -106,6 +106,7 @@ public:
 private:
     static void failed(void* self, const std::string& why) noexcept;
     void throw_if_failed() const;
+    std::uint64_t services() const noexcept;
     void run_party(unique_function<task<>(coracle::loop&)> f);
     void drive(const bool& done, const std::size_t& left);
     void take_turns(const bool& done);

@@ -62,7 +62,11 @@ lookup::lookup(std::shared_ptr<resolver_state> state, std::string host, record_k
 void lookup::start(task<> work) noexcept {
     loop& l = state_->owner();
     l.detached_started();
-    begin(std::move(work), l, &l.root(), "resolve").resume();
+    const auto first = begin(std::move(work), l, nullptr, "resolve");
+    // It ends with the last that waits for it: also behind the end of the loop's main task, where
+    // clean-up may need a name.
+    own_context().attach_isolated(l.root());
+    first.resume();
 }
 
 void lookup::add(ticket& t) noexcept {

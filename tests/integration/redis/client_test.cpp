@@ -408,6 +408,21 @@ TEST_F(redis_client, drains) {
     });
 }
 
+TEST_F(redis_client, takes_commands_of_tasks_that_clean_up_after_the_main_one) {
+    redis_server server;
+    redis::client c(server.url(), quick());
+    bool said = false;
+    block_on([&]() -> task<> {
+        spawn([&]() -> task<> {
+            co_await as_result(forever());
+            const auto ping = [&]() -> task<> { said = (co_await ask(c, "PING")).has_value(); };
+            co_await shielded(10s, ping);
+        });
+        co_await c.command("PING");
+    });
+    EXPECT_TRUE(said);
+}
+
 TEST_F(redis_client, may_be_destroyed_while_commands_are_under_way) {
     redis_server server;
     for (const bool elsewhere : {false, true}) {

@@ -131,6 +131,18 @@ TEST(simulation, fires_timers_in_order) {
     EXPECT_EQ(order, "123");
 }
 
+TEST(simulation, runs_once) {
+    simulation sim;
+    const auto nothing = []() -> task<> { co_return; };
+    sim.run(nothing);
+    try {
+        sim.run(nothing);
+        ADD_FAILURE();
+    } catch (const exception& e) {
+        EXPECT_EQ(e.error().message(), "simulation a second run: Operation not supported");
+    }
+}
+
 TEST(simulation, gives_what_the_task_throws) {
     simulation sim;
     EXPECT_THROW(sim.run([]() -> task<> {

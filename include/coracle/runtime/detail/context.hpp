@@ -67,6 +67,9 @@ public:
     /// Asks this context and all below it to stop. Sticky; idempotent.
     void cancel() noexcept;
 
+    /// Asks each child to stop, isolated ones too.
+    void cancel_children() noexcept;
+
     /// Lets a root whose tasks have all ended take new ones.
     void revive() noexcept { cancelled_ = false; }
 
@@ -98,11 +101,11 @@ private:
 
 struct promise_base;
 
-/// A deadline of a scope, and the frame at which those around it are looked for; null: there are
-/// none.
+/// A deadline of a scope, and the frame that it stands in; null: in none.
 struct limit_step {
     time_point due = time_point::max();
     const promise_base* around = nullptr;
+    bool outer_count = true;  ///< deadlines around that frame count too
 };
 
 /// The starter of the first frame of a chain, which is notified of how the chain ends.
@@ -162,7 +165,7 @@ inline time_point time_limit_of(const promise_base& frame) noexcept {
         while (f->scope == nullptr) f = f->parent;
         const limit_step step = f->scope->time_limit();
         if (step.due < nearest) nearest = step.due;
-        f = step.around;
+        f = step.outer_count ? step.around : nullptr;
     }
     return nearest;
 }

@@ -3,9 +3,9 @@
 #include "http/client/h2/h2_exchange.hpp"
 #include "http/client/pool.hpp"
 #include "http/client/waiting_limit.hpp"
+#include "runtime/service.hpp"
 
 #include <coracle/runtime/sleep.hpp>
-#include <coracle/runtime/spawn.hpp>
 
 #include <algorithm>
 #include <new>
@@ -104,9 +104,9 @@ void client_h2_connection::start() noexcept {
         // Measures the round trip, by which windows grow.
         pinged_ = owner_->now();
         session_.ping(measure);
-        spawn(reading, "HTTP/2 reader");
+        coracle::detail::spawn_service(*owner_, reading, "HTTP/2 reader");
         ++begun;
-        spawn(writing, "HTTP/2 writer");
+        coracle::detail::spawn_service(*owner_, writing, "HTTP/2 writer");
         ++begun;
     } catch (const std::bad_alloc&) {
         tasks_ -= 2 - begun;

@@ -145,7 +145,8 @@ private:
             auto limited = with_timeout(5s, call);
             static_cast<void>(co_await as_result(limited));
             auto first = calls_->get(below_->url("/two"));
-            auto second = calls_->get(below_->url("/three"));
+            const auto three = [this] { return calls_->get(below_->url("/three")); };
+            auto second = shielded(5s, three);
             auto both = when_all(std::move(first), std::move(second));
             static_cast<void>(co_await as_result(both));
             co_return "ok";
