@@ -168,8 +168,8 @@ struct client_options {
     client_tls_options tls = {};
     /// A TLS context for connections to origins, in place of one made from `tls`, `insecure`,
     /// `engine` and `certificates`. It shares authorities and sessions with its other users, and
-    /// has options of its own, such as the protocols of ALPN ("h2", "http/1.1"). Cannot be set from
-    /// text. Default null.
+    /// has options of its own. Where it has protocols of ALPN ("h2", "http/1.1"), those of
+    /// `http_version` that it lacks are not offered. Cannot be set from text. Default null.
     std::shared_ptr<coracle::tls::client_context> tls_context = {};
     /// The OpenSSL provider that holds the keys (curlev: engine).
     std::string engine = {};

@@ -33,7 +33,8 @@ struct file_options {
     std::string index = "index.html";
     /// Sent as Cache-Control where no rule of `cache` matches. Default: none.
     std::string cache_control = {};
-    /// Serves names that begin with a dot. Default: they are not found.
+    /// Serves names that begin with a dot. Default: they are not found, but for /.well-known/ (RFC
+    /// 8615).
     bool hidden = false;
     /// The method of opening files. Default: as the kernel allows.
     fs::beneath_method how = fs::beneath_method::automatic;
