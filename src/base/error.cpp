@@ -20,6 +20,8 @@ public:
             case errc::too_slow: return "the peer is too slow";
             case errc::unknown_option: return "unknown option";
             case errc::unexpected_end: return "it ended too early";
+            case errc::no_loop:
+                return "no loop runs on this thread; call it in a task, as of block_on";
         }
         return "unknown error";
     }

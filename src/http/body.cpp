@@ -78,6 +78,7 @@ task<std::expected<std::string_view, error>> received_body::read_piece(received_
     }
     auto piece = co_await body->source_->read();
     if (piece && piece->empty()) body->ended_ = true;
+    if (piece && !piece->empty()) body->had_content_ = true;
     co_return piece;
 }
 
@@ -157,6 +158,11 @@ void body::make_stream_of_part() {
 }
 
 operation<std::string> received_body::text(std::size_t limit) {
+    if (ended() && had_content_) {
+        error e(std::errc::no_message_available, "body", phase::receive);
+        return std::expected<std::string, error>(
+            std::unexpected(std::move(e.on("it was read before"))));
+    }
     if (ended()) return std::expected<std::string, error>(std::string());
     return read_all(this, limit);
 }

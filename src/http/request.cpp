@@ -86,7 +86,7 @@ std::optional<std::string> request::query(std::string_view name) const {
 
 task<std::expected<void, error>> request::send_interim(request* req, const response* interim) {
     if (req->exchange_ == nullptr) {
-        co_return std::unexpected(error(std::errc::operation_not_permitted, "inform"));
+        co_return std::unexpected(error(std::errc::operation_not_supported, "inform"));
     }
     co_return co_await req->exchange_->send_interim(*interim);
 }

@@ -21,8 +21,7 @@ std::uint64_t run_all(intrusive_list<T>& from, F run) {
 }  // namespace
 
 void detail::throw_no_loop(const char* operation) {
-    error e(std::errc::operation_not_permitted, operation);
-    throw_exception(std::move(e.on("no loop runs on this thread")));
+    throw_exception(error(errc::no_loop, operation));
 }
 
 struct loop::posted_function final : detail::remote_runnable {

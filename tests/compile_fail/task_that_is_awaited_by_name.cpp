@@ -1,4 +1,5 @@
-// expect: co_await|operator co_await
+// expect: deleted
+// expect: it is awaited once: co_await std::move|operator co_await\(\) & = delete
 #include <coracle/runtime/task.hpp>
 
 #include <utility>

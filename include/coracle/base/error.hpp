@@ -18,6 +18,7 @@ enum class errc {
     too_slow,           ///< the peer moved fewer bytes than the minimum rate
     unknown_option,     ///< a key that no option has
     unexpected_end,     ///< it ended before all of the requested bytes were there
+    no_loop,            ///< it belongs into a task, and no loop runs on this thread
 };
 
 const std::error_category& coracle_category() noexcept;

@@ -59,7 +59,8 @@ public:
     operation<std::string_view> read();
 
     /// Reads the rest, at most `limit` bytes: beyond it fails with status 413, before reading when
-    /// more is announced. Fails as `read` does.
+    /// more is announced. Fails as `read` does, and with ENODATA
+    /// (`std::errc::no_message_available`) when all of a body that had content was read before.
     operation<std::string> text(std::size_t limit = default_limit);
 
     /// Abandons the body for this reason; for decoders of bodies. The server counts it and closes
@@ -73,6 +74,7 @@ private:
     static task<std::expected<std::string, error>> read_all(received_body* body, std::size_t limit);
     body_source* source_ = nullptr;
     bool ended_ = false;
+    bool had_content_ = false;  ///< some of which has been read
 };
 
 /// Writes a body of unknown length, piece by piece. Given to the function of a streamed response or

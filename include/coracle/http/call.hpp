@@ -128,6 +128,10 @@ public:
     call&& json(T&& value) && {
         return std::move(json(std::forward<T>(value)));
     }
+    template <class T>
+    call& json(T&&) & = delete;  // it has no json_codec: nlohmann-json's are in http/nlohmann.hpp
+    template <class T>
+    call& json(T&&) && = delete;  // it has no json_codec: nlohmann-json's are in http/nlohmann.hpp
 
     /// Authentication for this request (RFC 6750, RFC 7617, RFC 7616).
     call& bearer(secret token) &;
@@ -243,6 +247,8 @@ public:
         CORACLE_REQUIRE_SAFE_IN_AWAIT(F);
         return std::move(*this).run_duplex(unique_function<task<>(response&)>(std::forward<F>(f)));
     }
+    template <class F>
+    operation<void> duplex(F&&) & = delete;  // it is made once: std::move(name).duplex(f)
 
     // Without coroutines, on the client's own loop. From any thread; starting never blocks. After
     // the client has been stopped or destroyed `wait` and `launch` throw `exception`
@@ -251,6 +257,7 @@ public:
     /// Blocks until the call has completed, and returns the response or throws `exception`. Not on
     /// the thread of a loop.
     full_response wait() &&;
+    full_response wait() & = delete;  // it is made once: std::move(name).wait()
     /// Returns a future of the result of `wait`. A foreign exception arrives as an `exception` with
     /// `std::errc::state_not_recoverable`. Defined in coracle/http/launch.hpp, which must be
     /// included and keeps <future> out of this header.
@@ -258,6 +265,8 @@ public:
     auto launch() && {
         return detail::launching<Future>::begin(std::move(*this));
     }
+    template <class Future = std::future<full_response>>
+    void launch() & = delete;  // it is made once: std::move(name).launch()
     /// Calls `callback` once, with the response or the error. When more calls wait than
     /// `pool_options::waiting`, or the client has been stopped, it is called on this thread, before
     /// `start` returns.
@@ -265,6 +274,8 @@ public:
                           callback_on where = callback_on::callback_thread) &&;
     /// Starts the call without a callback; only the handle shows when it ends.
     background_call start() &&;
+    template <class... F>
+    background_call start(F&&...) & = delete;  // it is made once: std::move(name).start()
 
     // The interface of an operation.
     void give_errors() noexcept { gives_errors_ = true; }

@@ -149,7 +149,9 @@ private:
 
 template <class T>
 operation<T> response::json(const json_limits& limits) {
-    static_assert(decodes_json<T>, "this type has no json_codec that decodes it");
+    static_assert(decodes_json<T>,
+                  "this type has no json_codec that decodes it: those by nlohmann-json are in "
+                  "<coracle/http/nlohmann.hpp>");
     return detail::read_json_response<T>(this, limits);
 }
 

@@ -157,7 +157,7 @@ public:
     /// handler: 103 (Early Hints, RFC 8297) with its Link fields, 102, 100. A body is not sent.
     /// `interim` must live until this has completed: give it a name. Completes when it has been
     /// handed to the system; at once, with nothing sent, for a client of HTTP/1.0. Fails with
-    /// `invalid_argument` for other statuses and 101, with `operation_not_permitted` where it is
+    /// `invalid_argument` for other statuses and 101, with `operation_not_supported` where it is
     /// too late (the body of the response is being written) or the handler is no coroutine, and
     /// when the client is gone. Not while the body of the request is being read.
     operation<void> inform(const response& interim) { return send_interim(this, &interim); }

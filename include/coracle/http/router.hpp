@@ -147,7 +147,7 @@ public:
                       "task<http::response> f(http::request&, const http::handler& next)");
         if constexpr (wraps_handlers<F>) {
             add_middleware([middleware](handler inner) { return middleware(std::move(inner)); });
-        } else {
+        } else if constexpr (intercepts_requests<F>) {
             // One object shared by all routes.
             auto shared = std::make_shared<const F>(std::move(middleware));
             auto around = [shared](request& req, const handler& next) -> task<response> {

@@ -211,8 +211,9 @@ enum class http_versions : std::uint8_t {
 };
 
 struct server_options {
-    /// "127.0.0.1:8080", "[::]:80", ":80", "unix:/path", and "inherited" for the sockets that
-    /// `server::inherit` was given; several are separated by commas. Port 0 lets the system choose.
+    /// "127.0.0.1:8080", "[::]:80", ":80" or "80" for every IPv4 address, "unix:/path", and
+    /// "inherited" for the sockets that `server::inherit` was given; several are separated by
+    /// commas. Port 0 lets the system choose.
     /// "https://:443" and "http://:80" say which is which; without, it is https where `tls` is set.
     std::string listen = "127.0.0.1:8080";
     /// Certificates and settings of https; may be shared. Default: none.

@@ -86,7 +86,7 @@ private:
 /// Has the loop of this thread call `f()`, a plain function, once `d` has passed: never early, in
 /// exact order with other timers, in the next turn when `d` is not positive. `f` is owned until
 /// then. What it throws is logged. A loop that stops destroys `f` without calling it. Throws
-/// `exception` (operation_not_permitted) on a thread without a loop.
+/// `exception` (errc::no_loop) on a thread without a loop.
 template <class F>
     requires std::is_invocable_v<std::decay_t<F>&>
 delayed_call call_after(duration d, F&& f) {

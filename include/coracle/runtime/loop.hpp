@@ -24,7 +24,7 @@ CORACLE_EXPORT inline constinit thread_local loop* current_loop = nullptr;
 
 [[noreturn]] void throw_no_loop(const char* operation);
 
-/// Returns the loop that runs on this thread. Throws `exception` (operation_not_permitted) for
+/// Returns the loop that runs on this thread. Throws `exception` (errc::no_loop) for
 /// `operation` where there is none.
 inline loop& loop_here(const char* operation) {
     if (current_loop == nullptr) throw_no_loop(operation);

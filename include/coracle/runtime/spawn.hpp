@@ -88,7 +88,7 @@ concept coroutine_source = std::is_invocable_v<F&> && awaitable<std::invoke_resu
 /// wait; where tasks start tasks more than 32 deep, in the next turn. `f` is owned until the task
 /// has ended, so a capturing lambda is safe. The task is cancelled and awaited when the loop stops;
 /// an exception that leaves it is logged. A task itself is not accepted: what it refers to might be
-/// gone before it ends. Throws `exception` (operation_not_permitted) on a thread without a loop.
+/// gone before it ends. Throws `exception` (errc::no_loop) on a thread without a loop.
 template <class F>
     requires detail::coroutine_source<std::decay_t<F>>
 void spawn(F&& f, const char* name = "spawned") {
@@ -98,8 +98,9 @@ void spawn(F&& f, const char* name = "spawned") {
     d.release()->start(std::move(work), here, name);
 }
 
-template <class T>
-void spawn(task<T>) = delete;  // give a callable that makes the task
+template <class A>
+    requires detail::awaitable<std::decay_t<A>>
+void spawn(A&&, const char* = "") = delete;  // give a callable that makes the task, or operation
 
 /// `spawn` on another loop, from any thread: `f` is moved there, called there and destroyed there.
 /// An exception that it throws before there is a task is logged too. Returns false, and `f` is

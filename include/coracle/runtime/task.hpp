@@ -4,6 +4,7 @@
 #include <coracle/runtime/detail/context.hpp>
 #include <coracle/runtime/detail/stack_depth.hpp>
 
+#include <cassert>
 #include <coroutine>
 #include <exception>
 #include <memory>
@@ -131,6 +132,7 @@ public:
         bool await_ready() const noexcept { return false; }
         template <detail::task_promise P>
         std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
+            assert(task_);  // a task is awaited once
             promise_type& child = task_.handle().promise();
             child.continuation = h;
             child.parent = &h.promise();
@@ -147,6 +149,7 @@ public:
     /// Completes when the coroutine returns; resumes on the same loop, in the same turn. When
     /// cancelled, the task and all that it awaits are destroyed, innermost first.
     awaiter operator co_await() && noexcept { return awaiter(std::move(*this)); }
+    awaiter operator co_await() & = delete;  // it is awaited once: co_await std::move(name)
 
 private:
     detail::owned_frame frame_;

@@ -47,7 +47,7 @@ private:
 };
 
 /// A ticker that begins now, on the loop of this thread. Throws `exception`
-/// (operation_not_permitted) where there is none.
+/// (errc::no_loop) where there is none.
 inline ticker every(duration period) {
     return {period, detail::loop_here("every").now()};
 }

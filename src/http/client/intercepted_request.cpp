@@ -38,7 +38,7 @@ call_state& intercepted_request::changed() {
 }
 
 task<std::expected<void, error>> intercepted_request::send_interim(const response&) {
-    co_return std::unexpected(error(std::errc::operation_not_permitted, "inform"));
+    co_return std::unexpected(error(std::errc::operation_not_supported, "inform"));
 }
 
 void intercepted_request::set_method(request& of, std::string_view method) {

@@ -7,7 +7,7 @@ using counters = server_counters;
 task<std::expected<void, error>> response_channel::send_interim(const response& interim) {
     const int code = static_cast<int>(interim.status());
     if (!takes_interim_) {
-        co_return std::unexpected(error(std::errc::operation_not_permitted, "inform"));
+        co_return std::unexpected(error(std::errc::operation_not_supported, "inform"));
     }
     if (code < 100 || code > 199 || interim.status() == status::switching_protocols) {
         co_return std::unexpected(error(std::errc::invalid_argument, "inform"));

@@ -163,7 +163,7 @@ TEST(an_interim_response, is_too_late_in_the_body) {
             auto informing = req.inform(interim);
             const auto told = co_await as_result(informing);
             EXPECT_FALSE(told);
-            EXPECT_EQ(told.error(), std::errc::operation_not_permitted);
+            EXPECT_EQ(told.error(), std::errc::operation_not_supported);
             co_await out.write("data");
         });
     };

@@ -28,7 +28,7 @@ TEST(spawn, throws_on_a_thread_without_a_loop) {
         try {
             begin();
         } catch (const exception& e) {
-            EXPECT_EQ(e.error(), std::errc::operation_not_permitted);
+            EXPECT_EQ(e.error(), errc::no_loop);
             return e.error().operation();
         }
         return std::string_view("none");
