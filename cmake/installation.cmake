@@ -30,7 +30,7 @@ if(TARGET coracle_tool)
     if(TARGET coracle_texts)
         install(FILES "${coracle_texts}/coracle"
                 DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-        # Debian's zsh looks for those of packages elsewhere.
+        # Debian's zsh finds completions of packages in vendor-completions, local ones in site-functions.
         set(zsh_folder site-functions)
         if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
             set(zsh_folder vendor-completions)

@@ -42,9 +42,13 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
     # An installed program finds an installed shared library beside it, wherever the tree is put.
     if(NOT DEFINED CMAKE_INSTALL_RPATH)
-        cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}"
-                   OUTPUT_VARIABLE from_programs)
-        set(CMAKE_INSTALL_RPATH "$ORIGIN/${from_programs}")
+        if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_BINDIR}")
+            set(CMAKE_INSTALL_RPATH "${CMAKE_INSTALL_FULL_LIBDIR}")
+        else()
+            cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR
+                       BASE_DIRECTORY "${CMAKE_INSTALL_FULL_BINDIR}" OUTPUT_VARIABLE from_programs)
+            set(CMAKE_INSTALL_RPATH "$ORIGIN/${from_programs}")
+        endif()
     endif()
 
     include(compiler_cache)

@@ -8,27 +8,20 @@
 namespace coracle::detail {
 
 template <class F>
-class service final : public spawned {
+class service final : public detached<F> {
 public:
-    explicit service(F f) : f_(std::move(f)) {}
+    using detached<F>::detached;
 
-    task<> make() { return to_task(f_()); }
     void start(task<> work, loop& owner, const char* name) {
-        const auto first = begin(std::move(work), owner, nullptr, name);
+        const auto first = this->begin(std::move(work), owner, nullptr, name);
         owner.service_started();
-        own_context().attach_isolated(owner.root());
-        if (owner.stops_services()) cancel();
-        resume_soon(first, owner);
+        this->own_context().attach_isolated(owner.root());
+        if (owner.stops_services()) this->cancel();
+        this->resume_soon(first, owner);
     }
 
 private:
-    void over() noexcept override {
-        loop& owner = own_context().owner();
-        if (auto e = exception()) log_unhandled(owner, own_context().name, e);
-        owner.service_ended();
-    }
-
-    F f_;
+    void over() noexcept override { this->finish().service_ended(); }
 };
 
 /// As `spawn`, for a task that carries the calls of others: it is cancelled when the loop stops and

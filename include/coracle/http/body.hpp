@@ -60,7 +60,7 @@ public:
 
     /// Reads the rest, at most `limit` bytes: beyond it fails with status 413, before reading when
     /// more is announced. Fails as `read` does, and with ENODATA
-    /// (`std::errc::no_message_available`) when all of a body that had content was read before.
+    /// (`std::errc::no_message_available`) when the end of a body that had content was read before.
     operation<std::string> text(std::size_t limit = default_limit);
 
     /// Abandons the body for this reason; for decoders of bodies. The server counts it and closes

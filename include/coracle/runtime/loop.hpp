@@ -164,7 +164,7 @@ public:
     std::uint64_t detached() const noexcept { return detached_; }
 
     /// Tasks of the library that carry the calls of others: they stop last, so that what cleans up
-    /// behind the end of the main task can still make calls.
+    /// after the end of the main task can still make calls.
     void service_started() noexcept { ++services_; }
     void service_ended() noexcept { --services_; }
     std::uint64_t services() const noexcept { return services_; }

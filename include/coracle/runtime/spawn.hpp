@@ -54,7 +54,7 @@ private:
 void log_unhandled(loop& owner, const char* name, std::exception_ptr e) noexcept;
 
 template <class F>
-class detached final : public spawned {
+class detached : public spawned {
 public:
     explicit detached(F f) : f_(std::move(f)) {}
     task<> make() { return to_task(f_()); }
@@ -63,12 +63,17 @@ public:
         launch(std::move(work), owner, owner.root(), name);
     }
 
-private:
-    void over() noexcept override {
+protected:
+    /// Logs the exception that has left it.
+    loop& finish() noexcept {
         loop& owner = own_context().owner();
         if (auto e = exception()) log_unhandled(owner, own_context().name, e);
-        owner.detached_ended();
+        return owner;
     }
+
+private:
+    void over() noexcept override { finish().detached_ended(); }
+
     F f_;
 };
 
@@ -119,7 +124,8 @@ bool spawn_on(loop& there, F&& f, const char* name = "spawned") {
     });
 }
 
-template <class T>
-bool spawn_on(loop&, task<T>) = delete;  // give a callable that makes the task
+template <class A>
+    requires detail::awaitable<std::decay_t<A>>
+bool spawn_on(loop&, A&&, const char* = "") = delete;  // give a callable, as to spawn
 
 }  // namespace coracle

@@ -98,7 +98,8 @@ public:
     std::uint64_t seed() const noexcept { return seed_; }
     /// A hash of all that happened: the same for the same seed and program.
     std::uint64_t trace() const noexcept { return backends_.front()->trace(); }
-    /// Detached tasks that have not ended, on all loops.
+    /// Detached tasks that have not ended, on all loops; without those that carry the calls of
+    /// others (`loop::services`).
     std::uint64_t detached() const noexcept;
     /// "seed 42; replay with CORACLE_SEED=42".
     std::string replay() const;

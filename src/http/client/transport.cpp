@@ -75,11 +75,13 @@ std::expected<std::shared_ptr<const transport>, error> transport::make(
     t->options_ = o;
     t->protocols_ = protocols_of(o.http_version);
     if (o.tls_context != nullptr) {
-        auto offered = offered_by(*o.tls_context, std::move(t->protocols_));
-        if (!offered) return std::unexpected(std::move(offered).error());
-        t->protocols_ = *std::move(offered);
+        auto offered = offered_by(*o.tls_context, t->protocols_);
+        if (offered)
+            t->protocols_ = *std::move(offered);
+        else
+            t->unfit_context_ = std::move(offered).error();
     }
-    t->offers_http_2_ = t->protocols_.front() == "h2";
+    t->offers_http_2_ = !t->unfit_context_ && t->protocols_.front() == "h2";
     connect::overrides known;
     for (const std::string& entry : o.resolve) {
         auto added = known.add(entry);
@@ -120,6 +122,7 @@ bool transport::may_coalesce() const noexcept {
 }
 
 std::expected<tls::client_context*, error> transport::tls() const {
+    if (unfit_context_) return std::unexpected(*unfit_context_);
     if (options_.tls_context != nullptr) return options_.tls_context.get();
     const std::lock_guard lock(tls_guard_);
     try {

@@ -61,6 +61,7 @@ private:
 
     client_options options_;
     std::vector<std::string> protocols_;
+    std::optional<error> unfit_context_;  ///< why the caller's TLS context is of no use
     bool offers_http_2_ = true;
     connect::options connecting_;
     std::shared_ptr<const connect::proxy> proxy_;

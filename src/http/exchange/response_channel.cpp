@@ -25,7 +25,7 @@ void response_channel::report_failure(std::string_view reason, bool out_of_memor
         failed_when_gone_ = true;
         return;
     }
-    // Nor for what stops with its loop: a connection to an upstream, which a body is read from.
+    // Nor for what stops with its loop.
     if (host_->owner().root().cancelled()) return;
     host_->count(&counters::handler_errors);
     host_->log(log_level::error, client_address(), reason);

@@ -91,8 +91,8 @@ public:
 
     task<std::expected<void, error>> send_interim(const response& interim) final;
     void report_failure(std::string_view reason, bool out_of_memory) final;
-    /// Logs that the file of a response could not be read to its announced end; nothing where it
-    /// was the client that failed.
+    /// Logs that the file of a response ended before the announced size, or that the disk failed;
+    /// nothing for failures of the connection.
     void report_file(const exchange& e, const error& why) const;
 
 protected:

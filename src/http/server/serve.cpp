@@ -83,7 +83,7 @@ void serve(handler h, server_options options, unique_function<void(server&)> rea
             spawn([&] { return place.run(s, rt); }, "service");
             for (const side_task& t : beside) {
                 // Called inside the task: what the call throws is logged, too.
-                spawn([&t]() -> task<> { co_await t.work(); }, t.name);
+                spawn([&t] { return coracle::detail::call_in_task(t.work); }, t.name);
             }
         }
         if (l.index() == 0 && certificates) {

@@ -61,11 +61,12 @@ lookup::lookup(std::shared_ptr<resolver_state> state, std::string host, record_k
 
 void lookup::start(task<> work) noexcept {
     loop& l = state_->owner();
-    l.detached_started();
+    // A service, which ends with the last that waits for it: clean-up after the end of the loop's
+    // main task may need a name.
+    l.service_started();
     const auto first = begin(std::move(work), l, nullptr, "resolve");
-    // It ends with the last that waits for it: also behind the end of the loop's main task, where
-    // clean-up may need a name.
     own_context().attach_isolated(l.root());
+    if (l.stops_services()) own_context().cancel();
     first.resume();
 }
 
@@ -90,7 +91,7 @@ void lookup::over() noexcept {
     destroy();
     tell(result_);
     state_->ended(*this, key_, result_, holds_);
-    state_->owner().detached_ended();
+    state_->owner().service_ended();
 }
 
 void lookup::found(records all, duration holds) {

@@ -28,12 +28,12 @@ name_server::watched_socket* name_server::watched_socket::open(loop& owner, name
 name_server::watched_socket::watched_socket(loop& owner, name_server& server, int fd) noexcept
     : owner_(&owner), server_(&server), fd_(fd), input_(opcode::readable, *this, fd),
       output_(opcode::writable, *this, fd) {
-    owner.detached_started();
+    owner.service_started();
 }
 
 name_server::watched_socket::~watched_socket() {
     ::close(fd_);
-    owner_->detached_ended();
+    owner_->service_ended();
 }
 
 void name_server::watched_socket::want(bool readable, bool writable) noexcept {

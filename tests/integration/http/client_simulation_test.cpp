@@ -70,6 +70,9 @@ public:
             // The other loops close what is theirs.
             co_await sleep_for(1s);
             EXPECT_EQ(sim_.detached(), 0u);
+            for (std::size_t i = 0; i != sim_.loops(); ++i) {
+                EXPECT_EQ(sim_.loop(i).services(), 0u);
+            }
         };
         try {
             sim_.run(main);

@@ -197,6 +197,9 @@ public:
             stop();
             while (serving_ != 0) co_await sleep_for(50ms);
             EXPECT_EQ(sim_.detached(), 0u);
+            for (std::size_t i = 0; i != sim_.loops(); ++i) {
+                EXPECT_EQ(sim_.loop(i).services(), 0u);
+            }
         };
         try {
             sim_.run(main);

@@ -279,7 +279,7 @@ class Rules(WithFiles):
             self.assertEqual(curl(s.url + "/site/")[1]["cache-control"], "no-cache")
             self.assertNotIn("cache-control", curl(s.url + "/large.bin")[1])
 
-    def test_that_are_cut_during_a_download_are_told(self):
+    def test_that_are_cut_during_a_download_are_logged(self):
         size = 50_000_000
         with self.serve() as s, (self.root / "cut.bin").open("wb") as file:
             file.truncate(size)
