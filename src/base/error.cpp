@@ -22,6 +22,7 @@ public:
             case errc::unexpected_end: return "it ended too early";
             case errc::no_loop:
                 return "no loop runs on this thread; call it in a task, as of block_on";
+            case errc::already_exists: return "it exists already";
         }
         return "unknown error";
     }

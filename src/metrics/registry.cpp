@@ -66,7 +66,7 @@ family_state& add(detail::registry_state& to, metric_kind kind, std::string_view
     std::set<std::string> names(wanted.begin(), wanted.end());
     for (const std::string& one : names) {
         if (!to.names.contains(one)) continue;
-        error e(std::errc::file_exists, "metrics::registry");
+        error e(errc::already_exists, "metrics::registry");
         throw_exception(std::move(e.on(one)));
     }
     auto made = std::make_unique<family_state>(to.source, kind, name, help, std::move(labels),

@@ -20,7 +20,9 @@ bool read_number(std::string_view text, Number& out) noexcept {
 }
 
 std::unexpected<error> bad_address(std::string_view text) {
-    return std::unexpected(error(std::errc::invalid_argument, "address").on(text));
+    const std::string subject =
+        std::string(text) + " (write it as 127.0.0.1:80, [::1]:80, :80 or unix:/path)";
+    return std::unexpected(error(std::errc::invalid_argument, "address").on(subject));
 }
 
 constexpr std::size_t longest_path = sizeof(sockaddr_un::sun_path) - 1;

@@ -19,6 +19,7 @@ enum class errc {
     unknown_option,     ///< a key that no option has
     unexpected_end,     ///< it ended before all of the requested bytes were there
     no_loop,            ///< it belongs into a task, and no loop runs on this thread
+    already_exists,     ///< one of this name, or for the same requests, exists already
 };
 
 const std::error_category& coracle_category() noexcept;

@@ -24,9 +24,9 @@ struct url_param {
 /// A route that was just added, to be given a name.
 class registered_route {
 public:
-    /// Sets the name by which `router::url` finds it. Throws `exception`: file_exists when another
-    /// route has the name, with both; invalid_argument when it is not in its router any more:
-    /// removed, replaced, or mounted elsewhere with all others.
+    /// Sets the name by which `router::url` finds it. Throws `exception`: already_exists when
+    /// another route has the name, with both; invalid_argument when it is not in its router any
+    /// more: removed, replaced, or mounted elsewhere with all others.
     void name(std::string_view text);
 
 private:
@@ -76,7 +76,7 @@ public:
 
     /// Adds a route for a method, for several ("GET, POST"), or for every method that has no route
     /// of its own ("*"). Not for CONNECT, which has no path. Throws `exception`: invalid_argument
-    /// with a sentence when the pattern is malformed, file_exists when a route matches the same
+    /// with a sentence when the pattern is malformed, already_exists when a route matches the same
     /// requests, with both named. A handler that asks for a parameter (`path<"id">`) which the
     /// pattern does not have gives invalid_argument too: here once the router is served, else when
     /// a handler is made of it, for it may be mounted at a prefix that has the parameter.
@@ -176,7 +176,7 @@ public:
     /// Serves a host in place of the routes of this router: "api.example.com", or "*.example.com"
     /// for all names below, of which the longest wins. Compared without case, and without the port.
     /// Middleware and error pages of this router stand around it. A router goes on to be changed by
-    /// its own variable. Throws `exception` (invalid_argument, file_exists).
+    /// its own variable. Throws `exception` (invalid_argument, already_exists).
     void host(std::string_view name, const router& routes);
     void host(std::string_view name, handler h);
 

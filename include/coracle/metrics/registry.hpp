@@ -126,7 +126,7 @@ struct registry_options {
 ///
 /// Names are those of Prometheus ([a-zA-Z_:][a-zA-Z0-9_:]*); a counter's ends with "_total". What
 /// makes a metric throws `exception`: invalid_argument, naming it, where a name, a label or a bound
-/// is malformed, file_exists where the name is taken, errc::limit_exceeded beyond 32,768 cells.
+/// is malformed, already_exists where the name is taken, errc::limit_exceeded beyond 32,768 cells.
 class registry {
 public:
     explicit registry(registry_options options = {});

@@ -78,6 +78,8 @@ int code_of_ours(const error& e) noexcept {
         case errc::shutting_down: return start_failed;
         case errc::too_slow: return operation_timedout;
         case errc::unknown_option: return option_format;
+        case errc::no_loop:
+        case errc::already_exists: break;
     }
     return code_of_phase(e);
 }

@@ -37,8 +37,7 @@ void host_table::add(std::string_view name, handler target, std::shared_ptr<rout
     }
     std::string key = coracle::detail::lower(name_of(name));
     if (look_up(key) != nullptr) {
-        throw_exception(error(std::errc::file_exists, "host")
-                            .on('"' + std::string(name) + "\" has routes already"));
+        throw_exception(error(errc::already_exists, "host").on('"' + std::string(name) + '"'));
     }
     const auto at =
         std::lower_bound(entries_.begin(), entries_.end(), key,

@@ -23,8 +23,8 @@ public:
         std::shared_ptr<router_state> routes;  ///< the state of the handler, if it is a router
     };
 
-    /// Adds a handler. Throws `exception`: invalid_argument for an invalid name, file_exists if the
-    /// name has a handler.
+    /// Adds a handler. Throws `exception`: invalid_argument for an invalid name, already_exists if
+    /// the name has a handler.
     void add(std::string_view name, handler target, std::shared_ptr<router_state> routes);
 
     /// Returns the handler of `host[:port]`: that of its name, else of the longest matching

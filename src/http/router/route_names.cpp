@@ -154,7 +154,7 @@ void check_rest(const route_record& route, const pattern_piece& p, std::string_v
 void route_names::add(std::string_view name, record_ref route) {
     const auto at = std::lower_bound(entries_.begin(), entries_.end(), name, is_below);
     if (at != entries_.end() && at->name == name) {
-        throw_exception(error(std::errc::file_exists, "route")
+        throw_exception(error(errc::already_exists, "route")
                             .on(route->pattern.text + " cannot be called \"" + std::string(name) +
                                 "\" as " + at->route->pattern.text + " is"));
     }

@@ -19,7 +19,7 @@ public:
         record_ref route;
     };
 
-    /// Throws `exception` (file_exists), naming both routes, if another route has the name.
+    /// Throws `exception` (already_exists), naming both routes, if another route has the name.
     void add(std::string_view name, record_ref route);
     void remove(const route_record* route);
     /// Returns null if there is no such name.

@@ -44,7 +44,7 @@ void route_table::refuse_existing(const std::vector<std::string>& methods,
         std::string about(method);
         about.append(" ").append(r.pattern.text).append(" matches the same requests as ");
         about.append(method).append(" ").append(other->record->pattern.text);
-        throw_exception(error(std::errc::file_exists, "route").on(about));
+        throw_exception(error(errc::already_exists, "route").on(about));
     }
 }
 

@@ -57,7 +57,7 @@ public:
         return page_for(code, path) != nullptr;
     }
 
-    /// Adds one route for several methods, all or none. Throws `exception` (file_exists) with a
+    /// Adds one route for several methods, all or none. Throws `exception` (already_exists) with a
     /// sentence that names both routes.
     void add(const std::vector<std::string>& methods, const record_ref& record);
     /// Replaces a route; its order among expressions stays.
@@ -65,8 +65,8 @@ public:
                  const std::shared_ptr<route_record>& record);
     /// Removes the routes of these methods. Returns false if there is none.
     bool remove(const std::vector<std::string>& methods, const pattern& p);
-    /// Throws `exception`: file_exists when another has the name, invalid_argument when the route
-    /// is not there any more.
+    /// Throws `exception`: already_exists when another has the name, invalid_argument when the
+    /// route is not there any more.
     void name(std::string_view name, const record_ref& route);
     void add_host(std::string_view name, handler target, std::shared_ptr<router_state> routes);
 

@@ -189,12 +189,13 @@ TEST(router, refuses_a_route_that_exists_and_names_both) {
     r.get("/y/{a:[0-9]+}.txt", say("x"));
     r.any("/z/{*a:safe}", say("x"));
     EXPECT_EQ(why_refused([&] { r.get("/x/{b}", say("y")); }),
-              "route GET /x/{b} matches the same requests as GET /x/{a}: File exists");
+              "route GET /x/{b} matches the same requests as GET /x/{a}: it exists already");
     EXPECT_EQ(why_refused([&] { r.route("POST, GET", "/y/{b:[0-9]+}.txt", say("y")); }),
               "route GET /y/{b:[0-9]+}.txt matches the same requests as GET /y/{a:[0-9]+}.txt: "
-              "File exists");
-    EXPECT_EQ(why_refused([&] { r.any("/z/{*b:safe}", say("y")); }),
-              "route * /z/{*b:safe} matches the same requests as * /z/{*a:safe}: File exists");
+              "it exists already");
+    EXPECT_EQ(
+        why_refused([&] { r.any("/z/{*b:safe}", say("y")); }),
+        "route * /z/{*b:safe} matches the same requests as * /z/{*a:safe}: it exists already");
     r.post("/x/{b}", say("z"));
     r.get("/y/{b:[0-9]*}.txt", say("z"));
     r.get("/z/{*b}", say("z"));
