@@ -62,7 +62,7 @@ view view_of(const request& req, const std::exception_ptr& e, status code) {
         v.request.emplace_back("request id", id);
     }
     for (const field& f : req.fields()) {
-        v.fields.emplace_back(f.name, masked_field(f.name, f.value));
+        v.fields.emplace_back(f.name, masked_field(f));
     }
     return v;
 }

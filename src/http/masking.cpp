@@ -74,4 +74,8 @@ std::string masked_field(std::string_view name, std::string_view value) {
     return std::string(is_secret ? mask : value);
 }
 
+std::string masked_field(const field& f) {
+    return f.never_indexed ? std::string(mask) : masked_field(f.name, f.value);
+}
+
 }  // namespace coracle::http::detail

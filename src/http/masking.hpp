@@ -1,5 +1,7 @@
 #pragma once
 
+#include <coracle/http/field.hpp>
+
 #include <string>
 #include <string_view>
 
@@ -13,5 +15,7 @@ std::string masked_url(std::string_view text);
 
 /// The value of a field as it may be seen.
 std::string masked_field(std::string_view name, std::string_view value);
+/// As above, where one that was marked as a secret is one.
+std::string masked_field(const field& f);
 
 }  // namespace coracle::http::detail

@@ -81,6 +81,17 @@ public:
     call&& header(std::string_view name, std::string_view value) && {
         return std::move(header(name, value));
     }
+    /// Sets a field whose value is a `coracle::secret`: "***" in logs, and never in the tables of
+    /// HTTP/2 (`http::fields::never_index`).
+    template <std::same_as<secret> S>
+    call& header(std::string_view name, const S& value) & {
+        header(name, value.reveal());
+        return never_index(name);
+    }
+    template <std::same_as<secret> S>
+    call&& header(std::string_view name, const S& value) && {
+        return std::move(header(name, value));
+    }
     /// Adds a field and keeps others of the same name.
     call& add_header(std::string_view name, std::string_view value) &;
     call&& add_header(std::string_view name, std::string_view value) && {
@@ -297,6 +308,7 @@ public:
 private:
     operation<response>& begin();
     client_options& own_options();
+    call& never_index(std::string_view name);
     call& set_options(client_options all);
     operation<void> run_duplex(unique_function<task<>(response&)> f) &&;
     call& set_progress(unique_function<bool(const progress&)> report);

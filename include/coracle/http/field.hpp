@@ -11,6 +11,7 @@ struct field {
     std::string_view name;
     std::string_view value;
     field_id id = field_id::other;
+    bool never_indexed = false;  ///< a secret: see `fields::never_index`
 };
 
 }  // namespace coracle::http

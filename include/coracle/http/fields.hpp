@@ -42,8 +42,14 @@ public:
     /// Appends a line. Throws `exception` (invalid_argument) when the name is no token or the value
     /// could end its line (CR, LF, NUL and other control bytes), so a response cannot be split.
     void add(std::string_view name, std::string_view value);
+    /// Appends a copy of a line of another message, which is as secret as that. Throws as above.
+    void add(const field& line);
     /// Replaces all such lines by one. Throws as `add`.
     void set(std::string_view name, std::string_view value);
+    /// Marks the lines of this name as secrets: HTTP/2 keeps them out of the tables of its
+    /// compression, whose sizes could tell them, and so does whoever forwards them (RFC 7541
+    /// section 7.1.3). Credentials and cookies always are. No effect on HTTP/1.
+    void never_index(std::string_view name) noexcept;
     void remove(std::string_view name) noexcept;
     void clear() noexcept {
         memory_.reset();
@@ -60,7 +66,7 @@ public:
     arena& memory() noexcept { return memory_; }
 
 private:
-    void append(std::string_view name, std::string_view value, field_id id);
+    void append(const field& line);
     static bool same_name(const field& f, std::string_view name, field_id id) noexcept;
 
     arena memory_;

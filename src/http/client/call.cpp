@@ -66,6 +66,11 @@ call& call::header(std::string_view name, std::string_view value) & {
     return *this;
 }
 
+call& call::never_index(std::string_view name) {
+    state_->fields.never_index(name);
+    return *this;
+}
+
 call& call::add_header(std::string_view name, std::string_view value) & {
     if (is_token(name) && is_field_value(value)) {
         state_->fields.add(name, value);

@@ -24,13 +24,16 @@ std::string masked_start(std::string_view line) {
     return all.append(line.substr(last));
 }
 
-/// Masks the secrets of a line.
-std::string masked(std::string_view line) {
+/// Masks the secrets of a line, those among `own` as they are marked.
+std::string masked(std::string_view line, const fields& own) {
     const std::size_t colon = line.find(':');
     const bool is_field = colon != std::string_view::npos && line.find(' ') > colon;
     if (!is_field) return masked_start(line);
     const std::string_view name = line.substr(0, colon);
-    return std::string(name) + ": " + masked_field(name, trim_ows(line.substr(colon + 1)));
+    const field* const mine = own.find(name);
+    const bool is_marked = mine != nullptr && mine->never_indexed;
+    const field shown{name, trim_ows(line.substr(colon + 1)), find_field_id(name), is_marked};
+    return std::string(name) + ": " + masked_field(shown);
 }
 
 }  // namespace
@@ -61,7 +64,7 @@ void running_call::log_head(char direction, std::string_view head) const {
         std::string_view line = coracle::detail::take_item(head, '\n');
         if (line.ends_with('\r')) line.remove_suffix(1);
         text.assign(1, direction).append(" ");
-        text += masked(line);
+        text += direction == '>' ? masked(line, call_.fields) : masked(line, {});
         log.write(log_layer::http, log_level::info, text);
     }
 }

@@ -33,9 +33,9 @@ bool is_of_this_response(const field& f) noexcept {
 void replace_response(response& of, response by) {
     fields kept;
     for (const field& f : of.fields()) {
-        if (!is_of_this_response(f) && !by.fields().contains(f.name)) kept.add(f.name, f.value);
+        if (!is_of_this_response(f) && !by.fields().contains(f.name)) kept.add(f);
     }
-    for (const field& f : kept) by.fields().add(f.name, f.value);
+    for (const field& f : kept) by.fields().add(f);
     of = std::move(by);
 }
 

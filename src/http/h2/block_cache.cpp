@@ -7,9 +7,10 @@ namespace coracle::http::h2 {
 
 namespace {
 
-/// The begin of a line that is kept, before its text: the number of its name, and the sizes of name
-/// and value. The text is the name, where that has no number, and the value. Pseudo-fields always
-/// come in the same order, so the sizes of their names are enough.
+/// The begin of a line that is kept, before its text: the number of its name, a bit that no line
+/// here has, since secrets are not kept, and the sizes of name and value. The text is the name,
+/// where that has no number, and the value. Pseudo-fields always come in the same order, so the
+/// sizes of their names are enough.
 using line_start = std::uint64_t;
 
 /// Neither is longer in a line that is kept.
@@ -17,7 +18,7 @@ constexpr std::size_t longest_part = 0xffff;
 
 line_start start_of(const field& f) noexcept {
     return line_start{f.value.size()} << 32 | line_start{f.name.size()} << 16 |
-           static_cast<line_start>(f.id);
+           line_start{f.never_indexed} << 8 | static_cast<line_start>(f.id);
 }
 
 /// The bytes of its name that are kept.

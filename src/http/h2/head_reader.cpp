@@ -56,8 +56,8 @@ void head_reader::add_field() {
     auto value_begin = begin + name_size;
     auto value_size = static_cast<std::uint32_t>(decoder_.value_size());
     if (!is_pseudo_field) trim(value_begin, value_size);
-    lines_.push_back(
-        {begin, name_size, value_begin, value_size, decoder_.id(), decoder_.is_well_formed()});
+    lines_.push_back({begin, name_size, value_begin, value_size, decoder_.id(),
+                      decoder_.is_well_formed(), decoder_.is_never_indexed()});
     if (decoder_.id() == field_id::cookie) {
         ++cookies_;
         cookie_bytes_ += value_size + 2;
@@ -119,7 +119,7 @@ head_fault head_reader::finish(std::string_view block, head& out) {
     head_check check(kind_, extended_connect_);
     bool cookie_kept = false;
     for (const line& l : lines_) {
-        const field f{at(l.name, l.name_size), at(l.value, l.value_size), l.id};
+        const field f{at(l.name, l.name_size), at(l.value, l.value_size), l.id, l.never_indexed};
         if (!check.accept(f, l.well_formed, out)) continue;
         const bool crumb = l.id == field_id::cookie && cookies_ > 1;
         if (!crumb) {

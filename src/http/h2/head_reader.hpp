@@ -59,6 +59,7 @@ private:
         std::uint32_t value_size;
         field_id id;
         bool well_formed;
+        bool never_indexed;
     };
     /// The size of the peer's table, which is what it is without a setting (RFC 9113
     /// section 6.5.2).

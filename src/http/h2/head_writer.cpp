@@ -18,9 +18,9 @@ bool is_credential(field_id id) noexcept {
 
 /// Keeps secrets that could be guessed by their compressed size out of all tables, ours and those
 /// of intermediaries (RFC 7541 section 7.1.3).
-hpack::indexing indexing_of(field_id id) noexcept {
-    const bool is_secret =
-        is_credential(id) || id == field_id::cookie || id == field_id::set_cookie;
+hpack::indexing indexing_of(const field& f) noexcept {
+    const bool is_secret = f.never_indexed || is_credential(f.id) || f.id == field_id::cookie ||
+                           f.id == field_id::set_cookie;
     return is_secret ? hpack::indexing::never : hpack::indexing::usual;
 }
 
@@ -96,12 +96,12 @@ std::size_t head_writer::compress(std::span<const field> control, std::span<cons
     char* const begin = out.spare();
     char* at = encoder_.begin_block(begin);
     for (const field& f : control) {
-        at = encoder_.write(at, f.name, f.value, f.id, indexing_of(f.id));
+        at = encoder_.write(at, f.name, f.value, f.id, indexing_of(f));
     }
     lower_names names;
     for (const field& f : fields) {
         if (is_connection_field(f.id)) continue;
-        at = encoder_.write(at, names.lower(f.name), f.value, f.id, indexing_of(f.id));
+        at = encoder_.write(at, names.lower(f.name), f.value, f.id, indexing_of(f));
     }
     return static_cast<std::size_t>(at - begin);
 }

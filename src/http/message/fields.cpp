@@ -85,13 +85,15 @@ void fields::reserve(std::size_t lines) {
 
 void fields::append(std::span<const field> lines) {
     reserve(size_ + lines.size());
-    for (const field& f : lines) append(f.name, f.value, f.id);
+    for (const field& f : lines) append(f);
 }
 
-void fields::append(std::string_view name, std::string_view value, field_id id) {
+void fields::append(const field& line) {
     if (size_ == capacity_) reserve(capacity_ == 0 ? 8 : std::size_t{capacity_} * 2);
-    const std::string_view kept = id == field_id::other ? memory_.copy(name) : to_string(id);
-    ::new (static_cast<void*>(lines_ + size_)) field{kept, memory_.copy(value), id};
+    const bool has_other_name = line.id == field_id::other;
+    const std::string_view name = has_other_name ? memory_.copy(line.name) : to_string(line.id);
+    const std::string_view value = memory_.copy(line.value);
+    ::new (static_cast<void*>(lines_ + size_)) field{name, value, line.id, line.never_indexed};
     ++size_;
 }
 
@@ -106,14 +108,26 @@ void check(std::string_view name, std::string_view value) {
 
 void fields::add(std::string_view name, std::string_view value) {
     check(name, value);
-    append(name, value, find_field_id(name));
+    append({name, value, find_field_id(name)});
+}
+
+void fields::add(const field& line) {
+    check(line.name, line.value);
+    append({line.name, line.value, find_field_id(line.name), line.never_indexed});
+}
+
+void fields::never_index(std::string_view name) noexcept {
+    const field_id id = find_field_id(name);
+    for (std::uint32_t i = 0; i != size_; ++i) {
+        if (same_name(lines_[i], name, id)) lines_[i].never_indexed = true;
+    }
 }
 
 void fields::set(std::string_view name, std::string_view value) {
     check(name, value);
     const std::string_view copy = memory_.copy(value);
     remove(name);
-    append(name, copy, find_field_id(name));
+    append({name, copy, find_field_id(name)});
 }
 
 void fields::remove(std::string_view name) noexcept {

@@ -15,7 +15,7 @@ namespace {
 void append_fields(std::string& text, std::string_view mark, const fields& all) {
     for (const field& f : all) {
         text.append(mark).append(f.name).append(": ");
-        text += detail::masked_field(f.name, f.value);
+        text += detail::masked_field(f);
     }
 }
 

@@ -160,7 +160,7 @@ task<> pass_interim(request* to, const response* came) {
     if (came->status() == status::continue_ || has_long_connection_field(came->fields())) co_return;
     response out(came->status());
     for (const field& f : came->fields()) {
-        if (!is_of_connection(f, came->fields())) out.fields().add(f.name, f.value);
+        if (!is_of_connection(f, came->fields())) out.fields().add(f);
     }
     // A client that is gone ends the exchange by itself.
     co_await as_result(to->inform(out));
@@ -227,7 +227,7 @@ private:
                 is_of_connection(f, head) || (!keeps_underscores_ && f.name.contains('_')))
                 continue;
             if (trailers_ == nullptr) trailers_ = std::make_unique<fields>();
-            trailers_->add(f.name, f.value);
+            trailers_->add(f);
         }
     }
 
@@ -355,7 +355,7 @@ public:
                 out.add(f.name, std::to_string(*hops - 1));
                 continue;
             }
-            out.add(f.name, f.value);
+            out.add(f);
         }
         // Made of the target where that names a host (RFC 9112 section 3.2.2).
         if (options_.keep_host && !req.host().empty()) out.set("Host", req.host());
@@ -405,7 +405,7 @@ public:
         const bool wants_upgrade = r.status() == status::upgrade_required;
         for (const field& f : r.fields()) {
             const bool passes = wants_upgrade && f.id == field_id::upgrade;
-            if (passes || !is_of_connection(f, r.fields())) kept.add(f.name, f.value);
+            if (passes || !is_of_connection(f, r.fields())) kept.add(f);
         }
         if (!via_.empty()) kept.add("Via", via_entry(received_in(r), via_));
         if (switching.has_switched(r)) {

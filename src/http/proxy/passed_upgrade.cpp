@@ -76,7 +76,7 @@ response passed_upgrade::pass_back(response r, fields kept, duration idle) const
         return join_streams(ours.stream, std::move(ours.received), std::move(theirs), idle);
     };
     response switched = upgrade(protocol_, std::move(join));
-    for (const field& f : kept) switched.fields().add(f.name, f.value);
+    for (const field& f : kept) switched.fields().add(f);
     return switched;
 }
 

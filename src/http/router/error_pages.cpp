@@ -21,7 +21,7 @@ void put_page(response& out, response page) {
         out.fields().remove(name);
     }
     for (const field& f : page.fields()) out.fields().remove(f.name);
-    for (const field& f : page.fields()) out.fields().add(f.name, f.value);
+    for (const field& f : page.fields()) out.fields().add(f);
     out.set_body(std::move(page.body()), page.default_type());
 }
 

@@ -129,6 +129,26 @@ TEST(fields, append_copies_of_lines_that_a_codec_has_checked) {
     EXPECT_EQ(f.get("Server"), "s");
 }
 
+TEST(fields, are_secrets_where_they_are_marked_as_such) {
+    fields a;
+    a.add("X-Pin", "1");
+    a.add("Accept", "2");
+    a.add("x-pin", "3");
+    a.never_index("X-PIN");
+    a.never_index("X-None");
+    fields b = a;
+    for (const field& f : a) b.add(f);
+    std::string marks;
+    for (const field& f : b) marks += f.never_indexed ? '1' : '0';
+    EXPECT_EQ(marks, "101101");
+    EXPECT_EQ(text_of(b), text_of(a) + text_of(a));
+    b.never_index("accept");
+    EXPECT_TRUE(b.find("Accept")->never_indexed);
+    b.set("X-Pin", "4");
+    EXPECT_FALSE(b.find("X-Pin")->never_indexed);
+    EXPECT_THROW(b.add(field{"X-Split", "a\r\nb"}), exception);
+}
+
 TEST(fields, are_values) {
     fields a;
     for (int i = 0; i != 50; ++i) a.add("X-" + std::to_string(i), std::string(50, 'v'));

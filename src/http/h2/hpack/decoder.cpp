@@ -53,8 +53,12 @@ decoder::step decoder::take_opcode(std::string_view& in, buffer& out, std::size_
         kind_ = kind::indexed;
         return begin_number(byte, 7, out, most);
     }
-    kind_ = (byte & 0x40) != 0 ? kind::incremental : kind::literal;
-    never_indexed_ = never_indexed_ || (byte & 0xf0) == 0x10;
+    if ((byte & 0x40) != 0) {
+        kind_ = kind::incremental;
+    } else {
+        kind_ = (byte & 0x10) != 0 ? kind::never_indexed : kind::literal;
+    }
+    never_indexed_ = never_indexed_ || kind_ == kind::never_indexed;
     return begin_number(byte, kind_ == kind::incremental ? 6 : 4, out, most);
 }
 

@@ -55,6 +55,9 @@ public:
     [[nodiscard]] std::size_t name_size() const noexcept { return name_size_; }
     [[nodiscard]] std::size_t value_size() const noexcept { return value_size_; }
     [[nodiscard]] field_id id() const noexcept { return id_; }
+    /// Returns true if it must be a literal that is never indexed wherever it is passed on (RFC
+    /// 7541 section 6.2.3).
+    [[nodiscard]] bool is_never_indexed() const noexcept { return kind_ == kind::never_indexed; }
     /// Returns true if name and value are as RFC 9113 section 8.2.1 wants them, but for blanks at
     /// the ends of the value; which takes no look at those that a table has. False for
     /// pseudo-fields.
@@ -65,7 +68,7 @@ public:
 private:
     enum class state : std::uint8_t { opcode, name_size, name, value_size, value };
     /// The representations of RFC 7541 section 6.
-    enum class kind : std::uint8_t { indexed, incremental, literal, table_size };
+    enum class kind : std::uint8_t { indexed, incremental, literal, never_indexed, table_size };
     enum class step : std::uint8_t { again, field, failed };
 
     step advance(std::string_view& in, buffer& out, std::size_t most);

@@ -94,6 +94,37 @@ TEST_F(forwarding, strips_no_prefix_whose_slashes_are_encoded) {
     }
 }
 
+// RFC 7541 section 6.2.3.
+TEST(forwarded_requests, keep_secrets_out_of_the_tables_of_http_2_both_ways) {
+    const auto marks_of = [](const http::fields& all) {
+        std::string marks;
+        for (const char* name : {"X-Pin", "X-Open", "X-Pin-Back", "X-Open-Back"}) {
+            const http::field* const f = all.find(name);
+            if (f != nullptr)
+                marks.append(f->value).append(f->never_indexed ? "*" : "").append(" ");
+        }
+        return marks;
+    };
+    const local_server behind([&](http::request& req) {
+        http::response r(marks_of(req.fields()));
+        r.set("X-Pin-Back", "3").set("X-Open-Back", "4");
+        r.fields().never_index("X-Pin-Back");
+        return r;
+    });
+    http::client_options over_h2;
+    over_h2.http_version = http::version_choice::http_2;
+    http::client client(over_h2);
+    http::router routes;
+    routes.any("/{*rest}", http::forward_to(client, behind.url()));
+    const local_server front(std::move(routes));
+    for (int i = 0; i != 2; ++i) {
+        const auto r =
+            client.get(front.url("/")).header("X-Pin", secret("1")).header("X-Open", "2").wait();
+        EXPECT_EQ(r.body, "1* 2 ");
+        EXPECT_EQ(marks_of(r.fields), "3* 4 ");
+    }
+}
+
 TEST(forwarded_requests, tell_the_client_that_was_found_out_and_nothing_that_it_says_of_itself) {
     const local_server behind([](http::request& req) {
         return http::response("for:" + std::string(req.header("X-Forwarded-For")) +

@@ -42,9 +42,14 @@ TEST_F(client_log_calls, tells_no_secret) {
     client_.use(http::log_calls({.fields = true}));
     std::string url = server.url("/a?api_key=geheim&q=boats");
     url.insert(7, "ada:geheim@");
-    client_.get(url).header("Authorization", "Bearer geheim").header("X-A", "seen").wait();
+    client_.get(url)
+        .header("Authorization", "Bearer geheim")
+        .header("X-A", "seen")
+        .header("X-Pin", secret("geheim"))
+        .wait();
     const auto lines = log_.lines();
     ASSERT_EQ(lines.size(), 1U);
+    EXPECT_THAT(lines[0], HasSubstr(" > X-Pin: ***"));
     EXPECT_THAT(lines[0], Not(HasSubstr("geheim")));
     EXPECT_THAT(lines[0], HasSubstr("/a?api_key=***&q=boats 200, "));
     EXPECT_THAT(lines[0], HasSubstr(" > X-A: seen"));

@@ -93,6 +93,14 @@ TEST_F(client_log, masks_credentials_however_they_are_given) {
     EXPECT_THAT(all(), Not(HasSubstr("aGlkZGVu")));
 }
 
+TEST_F(client_log, masks_fields_that_are_secrets) {
+    const local_server server([](http::request& req) { return std::string(req.header("X-Pin")); });
+    const auto r = client_.get(server.url()).header("X-Pin", secret("hidden")).wait();
+    EXPECT_EQ(r.body, "hidden");
+    EXPECT_THAT(lines(), Contains("> X-Pin: ***"));
+    EXPECT_THAT(all(), Not(HasSubstr("hidden")));
+}
+
 TEST_F(client_log, masks_secrets_in_the_target) {
     const local_server server(path_of);
     client_.get(server.url("/cb?access_token=hidden&page=2")).wait();

@@ -21,7 +21,9 @@ constexpr std::string_view ok = "200";
 
 std::string text_of(std::span<const field> fields) {
     std::string text;
-    for (const field& f : fields) text.append(f.name).append("=").append(f.value).append(";");
+    for (const field& f : fields) {
+        text.append(f.name).append(f.never_indexed ? "=***" : "=").append(f.value).append(";");
+    }
     return text;
 }
 
@@ -89,6 +91,20 @@ TEST(h2_head_writer, keeps_credentials_out_of_what_it_remembers) {
     }
 }
 
+TEST(h2_head_writer, indexes_nothing_that_is_marked_as_a_secret) {
+    line l;
+    const field open[] = {{"x-pin", "1234", field_id::other}};
+    field marked[] = {{"x-pin", "1234", field_id::other, true}};
+    const std::string first = l.write(ok, marked);
+    EXPECT_EQ(first.substr(0, 3), "\x88\x10\x84");
+    EXPECT_EQ(l.write(ok, marked), first);
+    // It is in the table, and its block among those that are kept: no secret is written by them.
+    for (int i = 0; i != 3; ++i) l.write(ok, open);
+    const std::string later = l.write(ok, marked);
+    EXPECT_EQ(later.substr(0, 3), "\x88\x1f\x2f");
+    EXPECT_EQ(l.write(ok, marked), later);
+}
+
 TEST(h2_head_writer, follows_a_table_of_another_size_and_one_that_was_given_up) {
     line l;
     for (int i = 0; i != 3; ++i) l.write(ok, html);
@@ -116,7 +132,9 @@ TEST(h2_head_writer, is_understood_whatever_the_order_of_heads_and_sizes) {
         std::vector<field> fields;
         for (unsigned n = up_to(3); n != 0; --n) {
             const std::string& name = names[up_to(4)];
-            fields.push_back({name, values[up_to(9)], find_field_id(name)});
+            const field_id id = find_field_id(name);
+            const bool is_secret = id == field_id::set_cookie || up_to(9) == 0;
+            fields.push_back({name, values[up_to(9)], id, is_secret});
         }
         for (unsigned n = up_to(2) + 1; n != 0; --n) l.write(up_to(1) != 0 ? "200" : "404", fields);
         if (up_to(50) == 0) l.writer.set_table_size(up_to(5000));
