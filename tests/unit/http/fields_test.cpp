@@ -137,16 +137,16 @@ TEST(fields, are_secrets_where_they_are_marked_as_such) {
     a.never_index("X-PIN");
     a.never_index("X-None");
     fields b = a;
-    for (const field& f : a) b.add(f);
+    for (const http::field& f : a) b.add(f);
     std::string marks;
-    for (const field& f : b) marks += f.never_indexed ? '1' : '0';
+    for (const http::field& f : b) marks += f.never_indexed ? '1' : '0';
     EXPECT_EQ(marks, "101101");
     EXPECT_EQ(text_of(b), text_of(a) + text_of(a));
     b.never_index("accept");
     EXPECT_TRUE(b.find("Accept")->never_indexed);
     b.set("X-Pin", "4");
     EXPECT_FALSE(b.find("X-Pin")->never_indexed);
-    EXPECT_THROW(b.add(field{"X-Split", "a\r\nb"}), exception);
+    EXPECT_THROW(b.add(http::field{.name = "X-Split", .value = "a\r\nb"}), exception);
 }
 
 TEST(fields, are_values) {
