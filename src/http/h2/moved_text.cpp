@@ -15,7 +15,7 @@ void moved_text::give_lines(fields& to, std::span<const field> lines, const fiel
     field* next = all;
     for (const field& f : lines) {
         const std::string_view name = f.id == field_id::other ? at(f.name) : to_string(f.id);
-        ::new (static_cast<void*>(next++)) field{name, at(f.value), f.id};
+        ::new (static_cast<void*>(next++)) field{name, at(f.value), f.id, f.never_indexed};
     }
     if (last != nullptr) ::new (static_cast<void*>(next++)) field(*last);
     to.adopt(all, count);
