@@ -7,12 +7,10 @@
 namespace coracle::http::detail {
 
 std::unexpected<error> decoding_source::fail(coding_error why) {
-    const std::error_code code = make_error_code(why);
-    encoded_.refuse(code);
-    error e(code, "body", phase::receive);
+    error e(make_error_code(why), "body", phase::receive);
     if (why == coding_error::too_large && !names_.decoded.empty()) e.on(names_.decoded);
     if (why == coding_error::ratio_exceeded && !names_.ratio.empty()) e.on(names_.ratio);
-    return std::unexpected(std::move(e));
+    return std::unexpected(encoded_.refuse(std::move(e)));
 }
 
 task<std::expected<std::string_view, error>> decoding_source::read() {

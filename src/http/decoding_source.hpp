@@ -25,7 +25,7 @@ public:
     task<std::expected<std::string_view, error>> read() override;
     std::optional<std::uint64_t> length() const noexcept override { return std::nullopt; }
     const fields* trailers() const noexcept override { return &encoded_.trailers(); }
-    void refused(std::error_code why) noexcept override { encoded_.refuse(why); }
+    error refused(error why) override { return encoded_.refuse(std::move(why)); }
 
 private:
     static constexpr std::size_t room_size = 16 * 1024;

@@ -14,7 +14,7 @@ namespace {
 error too_large(response& r, std::size_t limit) {
     error e(errc::limit_exceeded, "body", phase::receive);
     detail::response_extension& rest = *r.extension();
-    rest.received()->refuse(e.code());
+    rest.received()->refuse(e);
     const bool by_default = limit == rest.body_limit();
     return std::move(
         e.on(detail::about(r, by_default ? "client_options.body_limit" : "text(limit)")));

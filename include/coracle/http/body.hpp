@@ -23,8 +23,9 @@ public:
     virtual std::optional<std::uint64_t> length() const noexcept = 0;
     /// The trailer fields, once the body has ended; null when there are none.
     virtual const fields* trailers() const noexcept { return nullptr; }
-    /// Called by a reader that does not want the rest, for this reason.
-    virtual void refused(std::error_code) noexcept {}
+    /// Called by a reader that does not want the rest, for this reason. Returns the reason, with
+    /// what is known of the message.
+    virtual error refused(error why) { return why; }
 
 protected:
     ~body_source() = default;
@@ -63,10 +64,10 @@ public:
     /// (`std::errc::no_message_available`) when the end of a body that had content was read before.
     operation<std::string> text(std::size_t limit = default_limit);
 
-    /// Abandons the body for this reason; for decoders of bodies. The server counts it and closes
-    /// the connection after the response.
-    void refuse(std::error_code why) noexcept {
-        if (source_ != nullptr) source_->refused(why);
+    /// Abandons the body for this reason, and returns it with what is known of the message; for
+    /// decoders of bodies. The server counts it and closes the connection after the response.
+    error refuse(error why) {
+        return source_ == nullptr ? std::move(why) : source_->refused(std::move(why));
     }
 
 private:

@@ -9,7 +9,7 @@ class body_layer : public body_source {
 public:
     std::optional<std::uint64_t> length() const noexcept override { return whole_.length(); }
     const fields* trailers() const noexcept override { return &whole_.trailers(); }
-    void refused(std::error_code why) noexcept override { whole_.refuse(why); }
+    error refused(error why) override { return whole_.refuse(std::move(why)); }
 
 protected:
     explicit body_layer(received_body whole) noexcept : whole_(whole) {}

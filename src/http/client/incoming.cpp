@@ -116,8 +116,8 @@ std::optional<detached_connection> incoming::detach() noexcept {
     return all;
 }
 
-void incoming::refused(std::error_code why) noexcept {
-    if (failure_ == nullptr) static_cast<void>(failed(error(why, "body")));
+error incoming::refused(error why) {
+    return failure_ == nullptr ? failed(std::move(why)) : std::move(why);
 }
 
 void incoming::finish() {

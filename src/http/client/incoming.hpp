@@ -88,7 +88,7 @@ public:
     task<std::expected<std::string_view, error>> read() override;
     std::optional<std::uint64_t> length() const noexcept override;
     const fields* trailers() const noexcept override { return trailers_.get(); }
-    void refused(std::error_code why) noexcept override;
+    error refused(error why) override;
 
     /// Says that the rest is read for the sake of the connection: no failure of it is the call's.
     void begin_draining() noexcept { is_drained_ = true; }

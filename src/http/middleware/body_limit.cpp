@@ -21,10 +21,8 @@ public:
         auto piece = co_await as_result(reading);
         if (!piece) co_return std::unexpected(std::move(piece).error());
         if (piece->size() > left_) {
-            const std::error_code code = make_error_code(status::content_too_large);
-            whole().refuse(code);
-            error e(code, "body", phase::receive);
-            co_return std::unexpected(std::move(e.on("body_limit")));
+            error e(make_error_code(status::content_too_large), "body", phase::receive);
+            co_return std::unexpected(whole().refuse(std::move(e.on("body_limit"))));
         }
         left_ -= piece->size();
         co_return *piece;
@@ -48,7 +46,7 @@ public:
         if (req.body().ended()) return true;
         const auto announced = req.body().length();
         if (announced && *announced > bytes_) {
-            req.body().refuse(make_error_code(status::content_too_large));
+            req.body().refuse(error(make_error_code(status::content_too_large), "body"));
             out = detail::error_response(req, status::content_too_large);
             return false;
         }

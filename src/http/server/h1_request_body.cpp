@@ -39,10 +39,11 @@ void h1_request_body::keep_trailers() {
     trailers_->adopt(received.data(), received.size());
 }
 
-void h1_request_body::refused(std::error_code why) noexcept {
-    connection_->owner().count_refused_body(why);
+error h1_request_body::refused(error why) {
+    connection_->owner().count_refused_body(why.code());
     connection_->body_is_broken();
     broken_ = true;
+    return why;
 }
 
 std::expected<std::string_view, error> h1_request_body::next_piece() {

@@ -24,7 +24,7 @@ public:
     task<std::expected<std::string_view, error>> read() override;
     std::optional<std::uint64_t> length() const noexcept override;
     const fields* trailers() const noexcept override { return trailers_.get(); }
-    void refused(std::error_code why) noexcept override;
+    error refused(error why) override;
 
     /// Returns true if all of it has been taken off the connection.
     bool complete() const noexcept { return content_.complete(); }

@@ -53,9 +53,10 @@ void h2_stream::give_back(std::size_t bytes) noexcept {
     home_->schedule_flush();
 }
 
-void h2_stream::refused(std::error_code why) noexcept {
-    owner().count_refused_body(why);
+error h2_stream::refused(error why) {
+    owner().count_refused_body(why.code());
     refused_ = true;
+    return why;
 }
 
 std::unexpected<error> h2_stream::refuse_body(std::error_code why) noexcept {

@@ -84,7 +84,7 @@ private:
     task<std::expected<void, error>> wait_for_body();
     std::optional<std::uint64_t> length() const noexcept override;
     const fields* trailers() const noexcept override { return trailers_.get(); }
-    void refused(std::error_code why) noexcept override;
+    error refused(error why) override;
     void body_is_late() noexcept;
     void give_back(std::size_t bytes) noexcept;
     std::unexpected<error> refuse_body(std::error_code why) noexcept;

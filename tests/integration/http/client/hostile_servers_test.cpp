@@ -249,6 +249,8 @@ TEST_F(hostile_servers, with_compression_bombs_meet_the_ratio_and_response_limit
         o.compression_ratio = 100;
         const error ratio = failure(script().read_head().respond(bomb, field).close(), o);
         EXPECT_THAT(ratio.message(), HasSubstr("client_options.compression_ratio")) << name;
+        EXPECT_THAT(ratio.message(), HasSubstr("GET http://127.0.0.1:")) << name;
+        EXPECT_NE(http::info_of(ratio), nullptr) << name;
         o.compression_ratio = 1'000'000;
         o.response_limit = 1'000'000;
         const error size = failure(script().read_head().respond(bomb, field).close(), o);

@@ -27,7 +27,10 @@ public:
         for (const std::string& p : all_) sum += p.size();
         return sum;
     }
-    void refused(std::error_code why) noexcept override { refused_as = why; }
+    error refused(error why) override {
+        refused_as = why.code();
+        return why;
+    }
 
     std::error_code refused_as;
 
