@@ -1,10 +1,10 @@
 #include "base/ascii.hpp"
 #include "http/message/token.hpp"
+#include "runtime/service.hpp"
 #include "websocket/engine.hpp"
 #include "websocket/handshake.hpp"
 
 #include <coracle/http/response_info.hpp>
-#include <coracle/runtime/spawn.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 #include <coracle/websocket/connect.hpp>
 
@@ -152,7 +152,7 @@ void keep(const std::shared_ptr<engine>& e, http::detached_connection from) {
         // A reset would take from the peer what it has not read yet.
         own.stream->close(e->is_cut_off());
     };
-    spawn(std::move(life), "websocket");
+    coracle::detail::spawn_service(e->home(), std::move(life), "websocket");
 }
 
 task<std::expected<connection, error>> shake_hands(handshake_request* asked) {

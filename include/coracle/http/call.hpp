@@ -279,8 +279,8 @@ public:
     template <class Future = std::future<full_response>>
     void launch() & = delete;  // it is made once: std::move(name).launch()
     /// Calls `callback` once, with the response or the error. When more calls are under way than
-    /// the client's loop takes (`background_options::active`), or the client has been stopped, it is
-    /// called on this thread, before `start` returns.
+    /// the client's loop takes (`background_options::active`), or the client has been stopped, it
+    /// is called on this thread, before `start` returns.
     background_call start(unique_function<void(std::expected<full_response, error>)> callback,
                           callback_on where = callback_on::callback_thread) &&;
     /// Starts the call without a callback; only the handle shows when it ends.

@@ -133,9 +133,10 @@ using limited = limited_operation<typename limited_result<std::decay_t<F>>::type
 
 /// Awaits `f`, an operation, a task, or a callable that gives one (owned until it has ended), for
 /// at most `limit`. Then it is cancelled, and once it has unwound `std::errc::timed_out` is thrown,
-/// also in place of a `std::expected` that reports the cancellation. Resumes from the loop.
-/// Cancelling it cancels `f`. Limits nest: the earliest one applies, and `this_task::deadline()`
-/// returns it. `limit` counts from the beginning of the loop's turn (`loop::now`).
+/// also in place of a `std::expected` that reports the cancellation. Resumes inside the last part
+/// of `f`. Cancelling it cancels `f`. Limits nest: the earliest one applies, and
+/// `this_task::deadline()` returns it. `limit` counts from the beginning of the loop's turn
+/// (`loop::now`).
 template <class F>
 detail::limited<F> with_timeout(duration limit, F&& f) {
     CORACLE_REQUIRE_SAFE_IN_AWAIT(F);

@@ -1,10 +1,15 @@
 // Both sides of WebSocket, ours, in a simulated world; and the client against scripted servers.
 
 #include "integration/websocket/many_messages.hpp"
+#include "support/eventually.hpp"
 
 #include <coracle/runtime/on.hpp>
+#include <coracle/runtime/spawn.hpp>
+#include <coracle/runtime/with_timeout.hpp>
+#include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -447,4 +452,26 @@ TEST(websocket_sender, may_be_kept_when_the_connection_is_gone) {
         EXPECT_EQ(late.error(), std::errc::broken_pipe);
         kept->close();
     });
+}
+
+// As the calls of tasks that clean up after the end of the main one.
+TEST(websocket_client, says_goodbye_after_the_end_of_the_main_task) {
+    std::atomic<unsigned> code = 0;
+    http::router routes;
+    websocket::route(routes, "/ws", [&code](websocket::connection& ws) -> task<> {
+        co_await ws.receive();
+        code = static_cast<unsigned>(ws.status().code);
+    });
+    const coracle::testing::local_server server(routes);
+    http::client client;
+    block_on([&]() -> task<> {
+        auto ws = co_await websocket::connect(client, server.url("/ws"));
+        spawn([own = std::move(ws)]() mutable -> task<> {
+            co_await as_result(forever());
+            const auto close = [&own]() -> task<> { co_await own.close(close_code::normal); };
+            co_await shielded(20s, close);
+            EXPECT_EQ(own.status().code, close_code::normal);
+        });
+    });
+    EXPECT_TRUE(coracle::testing::eventually([&] { return code == 1000; })) << code;
 }
