@@ -61,7 +61,7 @@ struct launching {
 ///
 /// Awaiting it resumes from the loop. An error has a phase (resolve, connect, proxy, tls, send,
 /// first_byte, receive), the number of the attempt, the URL and the peer, and says whether a retry
-/// is safe. Cancelling it closes its connection.
+/// is safe. Cancelling it closes its connection, or over HTTP/2 resets its stream alone.
 class [[nodiscard]] call {
 public:
     using result_type = std::expected<response, error>;
@@ -279,8 +279,9 @@ public:
     template <class Future = std::future<full_response>>
     void launch() & = delete;  // it is made once: std::move(name).launch()
     /// Calls `callback` once, with the response or the error. When more calls are under way than
-    /// the client's loop takes (`background_options::active`), or the client has been stopped, it
-    /// is called on this thread, before `start` returns.
+    /// the client's loop takes (`background_options::active`, and at least `pool_options::waiting`
+    /// with `connections`), or the client has been stopped, it is called on this thread, before
+    /// `start` returns.
     background_call start(unique_function<void(std::expected<full_response, error>)> callback,
                           callback_on where = callback_on::callback_thread) &&;
     /// Starts the call without a callback; only the handle shows when it ends.

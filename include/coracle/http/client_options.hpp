@@ -70,14 +70,16 @@ struct retry_options {
     /// The longest time of one attempt; zero: only the whole call is limited. Default 0.
     duration attempt_timeout{};
     /// The retry budget: retries as a share of all requests of a client on a loop, in percent, so
-    /// that retries do not flood a server in trouble; the first ten are always allowed. A retry
-    /// that the budget forbids is counted in `client_statistics::retries_held_back`, and the error
-    /// says so. 0: no budget, as with `call::retry`. Default 20.
+    /// that retries do not flood a server in trouble. It is a bucket of ten retries, full at first,
+    /// that each call refills by this share. A retry that the budget forbids is counted in
+    /// `client_statistics::retries_held_back`, and the error says so. 0: no budget, as with
+    /// `call::retry`. Default 20.
     unsigned budget_percent = 20;
     /// Retries POST and PATCH as if they were idempotent. Default false.
     bool not_idempotent = false;
     /// If no response has begun after this time, a second copy of a GET, HEAD or OPTIONS is sent on
-    /// another connection, and the first response is used; when one copy fails, the other decides.
+    /// another connection, where the pool has room for one, and the first response is used; when
+    /// one copy fails, the other decides.
     /// A call with `on_interim`, `on_earlier` or `upgrade` is sent once. Zero: never. Default 0.
     duration hedge_after{};
 };
@@ -187,8 +189,8 @@ struct client_options {
     /// Uses addresses of one family only; none: both.
     net::family family = net::family::none;
 
-    /// Sends "Expect: 100-continue" and waits, before a body larger than this, in bytes; 0: only
-    /// before one that can be sent once, and needs a challenge of Digest.
+    /// Sends "Expect: 100-continue" and waits for a second at most, before a body larger than this,
+    /// in bytes; 0: only before one that can be sent once, and needs a challenge of Digest.
     std::uint64_t expect_continue_above = 0;
     std::string user_agent = "coracle";
     /// Logs connections, and the heads of requests and responses with secrets masked, at level
@@ -211,7 +213,8 @@ struct client_h2_options {
     duration ping_timeout = std::chrono::seconds(15);
     /// Lets requests to an https origin use a connection to another origin with the same address
     /// and a certificate for both (RFC 9113 section 9.1.1). Never through a proxy, with a client
-    /// certificate or a TLS context of our own, or where any certificate is accepted. Default true.
+    /// certificate or a TLS context of our own, with `unix_socket` or `resolve`, or where any
+    /// certificate is accepted. Default true.
     bool coalesce = true;
     /// Streams of one connection that are reset because their calls were given up: a burst, and a
     /// rate per second. Then it takes no further call, and another connection is opened for those:

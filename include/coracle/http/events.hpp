@@ -38,7 +38,8 @@ public:
     /// Completes when the event has been handed to the system: awaiting it is the back-pressure.
     /// The texts of `e` are copied at once. Several tasks may send: each event stays whole. Fails
     /// with `std::errc::invalid_argument` when the id or the type holds CR, LF or NUL, and as
-    /// `body_writer::write`. Cancelling it ends the connection.
+    /// `body_writer::write`. Cancelling it ends the connection,
+    /// unless it waited for another `send`.
     operation<void> send(const server_event& e);
     /// An event that is nothing but data.
     operation<void> send(std::string_view data);

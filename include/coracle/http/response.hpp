@@ -65,7 +65,7 @@ public:
 /// HTTP/1 connection behind it. One that a client received has a body that is
 /// read once, by `read`, `text` and their like; a handler may return it as its own response, and it
 /// is passed on as it comes, with the Date that it has (RFC 9110 section 6.6.1). Destroying it
-/// before the body was read closes its connection.
+/// before the body was read closes its connection, or over HTTP/2 resets its stream.
 class response {
 public:
     using upgrade_function = unique_function<task<>(upgraded_connection&)>;
@@ -146,12 +146,15 @@ public:
 
     /// The next piece of the body, decoded, as it comes; empty at the end. Valid until the next
     /// call. Resumes from the loop when it has to wait. Fails with `errc::too_slow` or
-    /// `std::errc::timed_out` when the server stalls, with `errc::protocol_error` or
-    /// `errc::end_of_stream` when it breaks the framing or goes away, with `errc::shutting_down`
-    /// when the loop that the response came on has ended. Cancelling it loses the body.
+    /// `std::errc::timed_out` when the server stalls, with an error of category http/1 or http/2
+    /// when it breaks the framing, with `errc::end_of_stream` when it goes away, with
+    /// `errc::shutting_down` when the loop that the response came on has ended, with
+    /// `std::errc::operation_in_progress` for a second read at a time, and with
+    /// `std::errc::operation_canceled` when `on_progress` gave false. Cancelling it loses the body.
     operation<std::string_view> read();
     /// Reads the rest of the body, at most `client_options::body_limit` bytes, or `limit`: beyond
-    /// it fails with `errc::limit_exceeded`. Fails as `read` does.
+    /// it fails with `errc::limit_exceeded`. Empty behind the end of the body. Fails as `read`
+    /// does.
     operation<std::string> text();
     operation<std::string> text(std::size_t limit);
     operation<std::vector<std::byte>> bytes();
@@ -173,8 +176,8 @@ public:
     /// a reader sees the old content or the new one. A symbolic link stays, and what it leads to is
     /// replaced. Returns its size. Fails as `read` does, as files do, and with
     /// `operation_not_supported` at a device, a FIFO or a socket; what was there then stays. What
-    /// blocks is done by `offload`. What can be gone on
-    /// with when it breaks off is `download` (coracle/http/download.hpp).
+    /// blocks is done on the threads for files (`runtime_options::file_threads`). What can be gone
+    /// on with when it breaks off is `download` (coracle/http/download.hpp).
     operation<std::uint64_t> save_to(std::string path);
     /// Takes the connection after a 101, or after a 2xx to CONNECT, which left HTTP: it is the
     /// caller's from now on. Returns nothing if there is none, or it has been taken. Not taken, it

@@ -27,7 +27,7 @@ struct side_task {
     const char* name;
 };
 
-/// Limits on what a peer may make the server hold or do. Each limit has a counter in
+/// Limits on what a peer may make the server hold or do. Those that cut a peer have a counter in
 /// `server_counters`.
 struct server_limits {
     /// Bytes of a request body, however it is read. Default: unlimited; the helpers that hold a
@@ -59,7 +59,7 @@ struct server_limits {
     h2_limits h2 = {};
 };
 
-/// Timeouts of the server. All are kept to within 1/16 s.
+/// Timeouts of the server. All but `idle_at_limit` are kept to within 1/16 s.
 struct server_timeouts {
     /// The limit from the first byte of a request to the end of its head. Default 10 s; then 408.
     duration head = std::chrono::seconds(10);
@@ -291,7 +291,8 @@ struct drain_report {
 
 /// A server of HTTP/1.1 and HTTP/2 on the loops of a runtime (RFC 9110, RFC 9112, RFC 9113).
 /// `stop`, `stop_handed_over`, `share_listeners`, `counters` and `drained` may be called from any
-/// thread, the rest from the one that made it.
+/// thread, `run` and `open` of one loop on the thread of that loop, the rest from the one that made
+/// it.
 class server {
 public:
     /// Throws `exception` (invalid_argument) when `server_name` cannot be the value of a field.

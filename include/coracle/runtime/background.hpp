@@ -72,7 +72,7 @@ private:
 ///     auto call = bg.start(fetch, [](std::expected<std::string, error> r) { ... });
 ///     bg.start(fetch).wait();                           // waits for the end, and no more
 ///
-/// Starting never waits for a loop. All three throw `errc::limit_exceeded` beyond
+/// Starting never waits for a loop. All four throw `errc::limit_exceeded` beyond
 /// `background_options::active`, and `errc::shutting_down` after `stop`, before they have touched
 /// what they were given. May be used from any thread; destroyed by one, when no other is inside a
 /// call.

@@ -94,7 +94,7 @@ struct route_options : options {
 struct counters {
     std::uint64_t connections = 0;  ///< accepted, or made
     std::uint64_t open = 0;         ///< now
-    std::uint64_t refused = 0;      ///< handshakes that were malformed
+    std::uint64_t refused = 0;      ///< handshakes that were malformed, or of another version
     std::uint64_t origin = 0;       ///< refused for their origin
     std::uint64_t protocol_errors = 0;
     std::uint64_t message_too_big = 0;     ///< `limits::message`

@@ -85,7 +85,7 @@ public:
     operation<void> close(close_code c = close_code::normal);
 
     bool is_connected() const noexcept { return ws_.has_value() && ws_->is_open(); }
-    /// Connections that were made so far.
+    /// Handshakes that have succeeded so far, those included on which `on_connect` failed.
     std::uint64_t connections() const noexcept { return made_; }
     /// Messages that were dropped at `reconnect_options::queued`.
     std::uint64_t dropped() const noexcept { return dropped_; }
