@@ -12,24 +12,63 @@ namespace {
 
 constexpr std::string_view mask = "***";
 
-bool contains_without_case(std::string_view text, std::string_view part) noexcept {
+std::string_view from_part_on(std::string_view text, std::string_view part) noexcept {
     const auto same = [](char a, char b) { return coracle::detail::lower(a) == b; };
-    return std::ranges::search(text, part, same).begin() != text.end();
+    return {std::ranges::search(text, part, same).begin(), text.end()};
+}
+
+bool contains_without_case(std::string_view text, std::string_view part) noexcept {
+    return !from_part_on(text, part).empty();
+}
+
+/// Returns true for "api_key" and "authToken", not for "keyword" and "author".
+bool has_word_ending_in(std::string_view text, std::string_view part) noexcept {
+    for (;;) {
+        text = from_part_on(text, part);
+        if (text.empty()) return false;
+        text.remove_prefix(part.size());
+        if (text.empty() || text.front() < 'a' || text.front() > 'z') return true;
+    }
+}
+
+bool is_secret(std::string_view pair) noexcept {
+    const std::size_t equals = pair.find('=');
+    return equals != pair.npos && names_a_secret(pair.substr(0, equals));
 }
 
 std::string masked_query(std::string_view query) {
     std::string all;
     while (!query.empty()) {
         const std::string_view pair = coracle::detail::take_item(query, '&');
-        const std::string_view name = pair.substr(0, pair.find('='));
         if (!all.empty()) all += '&';
-        if (name.size() != pair.size() && names_a_secret(name)) {
-            all.append(name).append("=").append(mask);
+        if (is_secret(pair)) {
+            all.append(pair.substr(0, pair.find('='))).append("=").append(mask);
         } else {
             all += pair;
         }
     }
     return all;
+}
+
+std::string_view query_of(std::string_view url) noexcept {
+    const std::size_t mark = url.find('?');
+    if (mark == url.npos) return {};
+    return url.substr(mark + 1, url.find('#', mark) - mark - 1);
+}
+
+/// Returns true for "http://host/", not for "/go?to=http://host/".
+bool is_absolute(std::string_view url) noexcept {
+    const std::size_t scheme = std::min(url.find_first_of(":/?#"), url.size());
+    return url.substr(scheme).starts_with("://");
+}
+
+bool hides_something(std::string_view url) noexcept {
+    if (is_absolute(url) && url.find('@') != url.npos) return true;
+    std::string_view query = query_of(url);
+    while (!query.empty()) {
+        if (is_secret(coracle::detail::take_item(query, '&'))) return true;
+    }
+    return false;
 }
 
 }  // namespace
@@ -43,15 +82,15 @@ bool names_a_secret(std::string_view name) noexcept {
         default: break;
     }
     for (const std::string_view part :
-         {"token", "key", "secret", "passw", "signature", "session", "auth"}) {
+         {"token", "secret", "passw", "signature", "session", "authoriz"}) {
         if (contains_without_case(name, part)) return true;
     }
-    return false;
+    return has_word_ending_in(name, "key") || has_word_ending_in(name, "auth");
 }
 
 std::string masked_url(std::string_view text) {
     std::string all(text);
-    if (text.find("://") != std::string_view::npos) {
+    if (is_absolute(text)) {
         const auto where = url::parse(text);
         if (!where) return std::string(mask);
         all = where->redacted();
@@ -61,6 +100,11 @@ std::string masked_url(std::string_view text) {
     const std::size_t end = std::min(all.find('#', query), all.size());
     const std::string_view pairs = std::string_view(all).substr(query + 1, end - query - 1);
     return all.substr(0, query + 1) + masked_query(pairs) + all.substr(end);
+}
+
+std::string_view masked_url(std::string_view text, std::string& room) {
+    if (!hides_something(text)) return text;
+    return room = masked_url(text);
 }
 
 std::string masked_field(std::string_view name, std::string_view value) {

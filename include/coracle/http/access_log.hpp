@@ -27,7 +27,9 @@ inline constexpr std::size_t access_log_text = 8 * 1024;
 
 /// Appends the line of one response, with its line feed, to `out`. All text that a client chose is
 /// escaped, so that it can neither end its line nor its quotes, nor reach a terminal: bytes that
-/// are not printable ASCII as "\xhh"; in JSON, which is valid UTF-8, as JSON has it.
+/// are not printable ASCII as "\xhh"; in JSON, which is valid UTF-8, as JSON has it. Of the target
+/// and the Referer, user, password and the values of a query that have the name of a secret
+/// ("token", "api_key") are left out.
 void append_access_log_line(std::string& out, access_log_format f, const access_record& record);
 
 struct access_log_options {

@@ -1,6 +1,7 @@
 #include "base/iso_time.hpp"
 #include "base/json_text.hpp"
 #include "base/plain_prefix.hpp"
+#include "http/masking.hpp"
 #include "net/host_text.hpp"
 
 #include <coracle/http/access_log.hpp>
@@ -113,10 +114,10 @@ public:
         thread_local time_text last;
         time_ = last.of(record.unix_time, write_clf_time);
         method_ = cut(record.req.method_text());
-        target_ = cut(record.req.target());
+        target_ = cut(detail::masked_url(record.req.target(), masked_target_));
         if (!is_combined) return;
         combined_ = true;
-        referer_ = cut(record.req.header("Referer"));
+        referer_ = cut(detail::masked_url(record.req.header("Referer"), masked_referer_));
         agent_ = cut(record.req.header("User-Agent"));
     }
     std::size_t longest() const noexcept {
@@ -156,6 +157,8 @@ private:
     std::string_view target_;
     std::string_view referer_;
     std::string_view agent_;
+    std::string masked_target_;
+    std::string masked_referer_;
     bool combined_ = false;
     std::size_t client_size_;
     char client_[net::detail::longest_host];
@@ -198,6 +201,7 @@ void append_json(std::string& out, const access_record& record) {
     const request& req = record.req;
     const auto took = std::chrono::duration_cast<std::chrono::microseconds>(record.took).count();
     json_members m(out);
+    std::string masked;
     thread_local time_text last;
     m.key("time")
         .append("\"")
@@ -210,7 +214,7 @@ void append_json(std::string& out, const access_record& record) {
     }
     if (!req.method_text().empty()) {
         m.text("method", req.method_text());
-        m.text("target", req.target());
+        m.text("target", detail::masked_url(req.target(), masked));
         m.text("version", to_string(req.version()));
     }
     m.number("status", to_code(record.status));
@@ -218,7 +222,7 @@ void append_json(std::string& out, const access_record& record) {
     if (!record.is_whole) m.key("whole").append("false");
     m.number("duration_us", took < 0 ? 0 : static_cast<std::uint64_t>(took));
     m.text_if_any("host", req.host());
-    m.text_if_any("referer", req.header("Referer"));
+    m.text_if_any("referer", detail::masked_url(req.header("Referer"), masked));
     m.text_if_any("user_agent", req.header("User-Agent"));
     out += "}\n";
 }

@@ -97,6 +97,17 @@ TEST(access_log, has_the_client_that_trusted_proxies_give) {
                     .contains(R"("peer":"192.0.2.1","client":"2001:db8::7","method")"));
 }
 
+TEST(access_log, has_no_secret_of_a_query) {
+    const asked with{.target = "/in?token=geheim&x=1",
+                     .fields = {{"Referer", "http://a/?api_key=geheim"}}};
+    EXPECT_TRUE(
+        line_of(access_log_format::common, with).contains("\"GET /in?token=***&x=1 HTTP/1.1\""));
+    EXPECT_TRUE(line_of(access_log_format::combined, with).contains("\"http://a/?api_key=***\""));
+    const std::string json = line_of(access_log_format::json, with);
+    EXPECT_TRUE(json.contains(R"("target":"/in?token=***&x=1")")) << json;
+    EXPECT_TRUE(json.contains(R"("referer":"http://a/?api_key=***")")) << json;
+}
+
 TEST(access_log, says_so_of_a_request_that_was_never_understood) {
     const asked refused{.method = "", .status = http::status::bad_request, .bytes = 0};
     EXPECT_TRUE(line_of(access_log_format::common, refused).ends_with("] \"-\" 400 -\n"));
