@@ -317,6 +317,21 @@ message& message::html(std::string content) {
     return *this;
 }
 
+message& message::alternative(std::string content, std::string_view type) {
+    message_state& s = own_state();
+    const auto read = mime::parse_media_type(type);
+    const bool is_text = read && read->type() == "text" && is_plain_text(type);
+    if (!is_text || read->essence == "text/plain" || read->essence == "text/html") {
+        s.refuse("alternative: no media type of another text: " + std::string(type.substr(0, 100)));
+    } else if (read->get("charset")) {
+        s.refuse("alternative: the charset is UTF-8, and is added");
+    }
+    if (!mime::detail::is_utf8(content)) s.refuse("alternative: bytes that are no UTF-8");
+    auto bytes = std::make_shared<const std::string>(std::move(content));
+    s.alternatives.push_back({std::string(type), std::move(bytes), s.html == nullptr});
+    return *this;
+}
+
 message& message::attach(std::string_view name, std::string content, std::string_view type) {
     message_state& s = own_state();
     detail::attachment a = describe(s, name, type, false);

@@ -26,6 +26,13 @@ struct attachment {
     content what = {};
 };
 
+/// A form of the text besides the plain one and the HTML.
+struct alternative_form {
+    std::string type;
+    std::shared_ptr<const std::string> content;
+    bool stands_before_html;
+};
+
 /// The fields that hold addresses, in the order in which they are written.
 enum class address_field : std::uint8_t { from, sender, reply_to, to, cc, bcc, envelope, count };
 
@@ -45,6 +52,7 @@ struct message_state {
     std::vector<std::pair<std::string, std::string>> fields = {};
     std::shared_ptr<const std::string> text = {};
     std::shared_ptr<const std::string> html = {};
+    std::vector<alternative_form> alternatives = {};
     std::vector<attachment> attachments = {};
     std::shared_ptr<const std::string> raw = {};
     bool raw_is_eight_bit = false;
@@ -59,9 +67,10 @@ struct message_state {
         return addresses[static_cast<std::size_t>(f)];
     }
     void refuse(std::string_view operation_subject);
-    bool has_content() const noexcept {
-        return text != nullptr || html != nullptr || !attachments.empty();
+    bool has_text() const noexcept {
+        return text != nullptr || html != nullptr || !alternatives.empty();
     }
+    bool has_content() const noexcept { return has_text() || !attachments.empty(); }
 };
 
 /// Returns whether it needs SMTPUTF8: for a local part beyond ASCII in the header or the envelope,

@@ -130,7 +130,7 @@ void outgoing_mail::describe_brought(mime::mail_part& p, std::size_t index) {
 /// Returns true if the mail is one attachment, and nothing around it.
 bool outgoing_mail::is_whole_mail() const noexcept {
     const message_state& s = *state_;
-    return s.attachments.size() == 1 && s.text == nullptr && s.html == nullptr;
+    return s.attachments.size() == 1 && !s.has_text();
 }
 
 mime::mail_part outgoing_mail::attachment_part(std::size_t index) {
@@ -176,6 +176,24 @@ mime::mail_part outgoing_mail::attachment_part(std::size_t index) {
     return p;
 }
 
+/// Returns the text in all its forms, the best one last. `main_form` becomes the number of the one
+/// that shows what is embedded: the HTML, or else the plain text.
+std::vector<mime::mail_part> outgoing_mail::forms_of_text(std::size_t& main_form) {
+    const message_state& s = *state_;
+    std::vector<mime::mail_part> forms;
+    const auto add_alternatives = [&](bool before_html) {
+        for (const alternative_form& a : s.alternatives) {
+            if (a.stands_before_html == before_html) forms.push_back(text_part(*a.content, a.type));
+        }
+    };
+    if (s.text != nullptr) forms.push_back(text_part(*s.text, "text/plain"));
+    add_alternatives(true);
+    main_form = s.html == nullptr ? 0 : forms.size();
+    if (s.html != nullptr) forms.push_back(text_part(*s.html, "text/html"));
+    add_alternatives(false);
+    return forms;
+}
+
 mime::mail_part outgoing_mail::body() {
     const message_state& s = *state_;
     std::vector<mime::mail_part> shown;
@@ -184,9 +202,8 @@ mime::mail_part outgoing_mail::body() {
         auto& list = s.attachments[i].id.empty() ? attached : shown;
         list.push_back(attachment_part(i));
     }
-    std::vector<mime::mail_part> forms;
-    if (s.text != nullptr) forms.push_back(text_part(*s.text, "text/plain"));
-    if (s.html != nullptr) forms.push_back(text_part(*s.html, "text/html"));
+    std::size_t main_form = 0;
+    std::vector<mime::mail_part> forms = forms_of_text(main_form);
     if (forms.empty() && attached.empty()) forms.push_back(text_part({}, "text/plain"));
     const auto wrap = [this](std::string_view type, std::vector<mime::mail_part> parts) {
         if (parts.size() == 1) return std::move(parts.front());
@@ -202,13 +219,12 @@ mime::mail_part outgoing_mail::body() {
     };
     // Images that the HTML shows belong to it alone (RFC 2387).
     if (!shown.empty() && !forms.empty()) {
+        const std::string& whole = forms[main_form].content_type;
+        const std::string type = whole.substr(0, whole.find(';'));
         std::vector<mime::mail_part> related;
-        related.push_back(std::move(forms.back()));
+        related.push_back(std::move(forms[main_form]));
         std::ranges::move(shown, std::back_inserter(related));
-        const bool is_html = s.html != nullptr;
-        forms.back() = wrap(is_html ? "multipart/related; type=\"text/html\""
-                                    : "multipart/related; type=\"text/plain\"",
-                            std::move(related));
+        forms[main_form] = wrap("multipart/related; type=\"" + type + '"', std::move(related));
     } else {
         std::ranges::move(shown, std::back_inserter(attached));
     }

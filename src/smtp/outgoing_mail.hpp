@@ -59,6 +59,7 @@ private:
     explicit outgoing_mail(const message_state& s) noexcept : state_(&s) {}
 
     mime::mail_part body();
+    std::vector<mime::mail_part> forms_of_text(std::size_t& main_form);
     mime::mail_part text_part(const std::string& text, std::string_view type);
     bool is_whole_mail() const noexcept;
     mime::mail_part attachment_part(std::size_t index);

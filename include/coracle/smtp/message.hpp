@@ -93,6 +93,10 @@ public:
     /// choose.
     message& text(std::string content);
     message& html(std::string content);
+    /// Adds another form of the same content, as a text of this media type: readers show the last
+    /// form that they know (RFC 2046 section 5.1.4). It stands before the HTML where it is given
+    /// before that. "text/calendar; method=REQUEST" is an invitation (RFC 6047).
+    message& alternative(std::string content, std::string_view type);
     /// Adds a file: bytes, the content of a file, or of a source that is opened when it is sent.
     /// `name` is what readers see; `type` is by the name unless it is given. They arrive byte for
     /// byte.

@@ -270,6 +270,40 @@ TEST(smtp_message, describes_its_parts_as_they_are) {
               "none");
 }
 
+/// The types of the parts of a mail, in order.
+std::string types_of(const message& m) {
+    const std::string text = text_of(m);
+    std::string all;
+    for (std::size_t at = 0; (at = text.find("Content-Type: ", at)) != text.npos;) {
+        at += std::string_view("Content-Type: ").size();
+        all += text.substr(at, text.find_first_of(";\r", at) - at) + ' ';
+    }
+    return all;
+}
+
+TEST(smtp_message, has_other_forms_of_its_text) {
+    message m = a_message();
+    m.text("Come!").alternative("<amp>", "text/x-amp-html").html("<p>Come!");
+    m.alternative("BEGIN:VCALENDAR\nSUMMARY:F\xc3\xbcnf\n", "text/calendar; method=REQUEST");
+    EXPECT_EQ(types_of(m),
+              "multipart/alternative text/plain text/x-amp-html text/html text/calendar ");
+    EXPECT_NE(text_of(m).find("Content-Type: text/calendar; method=REQUEST; charset=utf-8\r\n"),
+              std::string::npos);
+    EXPECT_NE(text_of(m).find("BEGIN:VCALENDAR\r\n"), std::string::npos);
+    m.embed("pic", "png", "image/png").attach("a.bin", "bytes");
+    EXPECT_EQ(types_of(m),
+              "multipart/mixed multipart/alternative text/plain text/x-amp-html multipart/related "
+              "text/html image/png text/calendar application/octet-stream ");
+    message alone = a_message();
+    alone.alternative("# Come", "text/markdown");
+    EXPECT_EQ(types_of(alone), "text/markdown ");
+    for (const char* type : {"text/plain", "TEXT/HTML", "image/png", "multipart/mixed", "calendar",
+                             "text/calendar; charset=utf-8", "text/x\r\nBcc: a"}) {
+        EXPECT_NE(problem_of(a_message().alternative("x", type)), "none") << type;
+    }
+    EXPECT_NE(problem_of(a_message().alternative("\xff", "text/calendar")), "none");
+}
+
 TEST(smtp_message, attaches_no_parts_of_their_own) {
     message m = a_message();
     m.attach("a", "content", "multipart/mixed");
