@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace coracle::http {
 
@@ -19,6 +20,14 @@ struct route_record;
 struct url_param {
     std::string_view name;
     std::string_view value;
+};
+
+/// A route, as `router::routes` lists it.
+struct route_info {
+    std::vector<std::string> methods;  ///< {"*"}: all
+    std::string pattern;               ///< empty: all of a host, whose handler is no router
+    std::string name;                  ///< empty without one
+    std::string host;                  ///< empty: of all hosts that have no routes of their own
 };
 
 /// A route that was just added, to be given a name.
@@ -229,6 +238,9 @@ public:
         return url(name, std::span<const url_param>(values.begin(), values.size()));
     }
 
+    /// Returns the routes in order of registration, behind them those of its hosts, for what is
+    /// made of them: a check, or a document of the interface.
+    std::vector<route_info> routes() const;
     /// The table for people: methods, pattern, name and host of every route, in order of
     /// registration, one a line in columns. Empty without routes.
     std::string describe() const;

@@ -12,39 +12,44 @@ std::string joined(const std::vector<std::string>& methods) {
     std::string list;
     for (const std::string& m : methods) {
         if (!list.empty()) list += ", ";
-        list += m.empty() ? "*" : m;
+        list += m;
     }
     return list;
 }
 
-std::vector<row> rows_of(router_state& state) {
-    router_state::change c(state);
-    const route_table table = c.table();
-    std::vector<row> rows;
-    for (const auto& [record, methods] : table.list()) {
-        const std::string name(table.names().name_of(record.get()));
-        rows.push_back({joined(methods), record->pattern.text, name, ""});
-    }
-    if (table.hosts() == nullptr) return rows;
-    for (const auto& host : table.hosts()->entries()) {
-        if (!host.routes) {
-            rows.push_back({"*", "(a handler)", "", host.name});
-            continue;
-        }
-        for (row& r : rows_of(*host.routes)) {
-            if (r[3].empty()) r[3] = host.name;
-            rows.push_back(std::move(r));
-        }
-    }
-    return rows;
+row row_of(const route_info& r) {
+    return {joined(r.methods), r.pattern.empty() ? "(a handler)" : r.pattern, r.name, r.host};
 }
 
 }  // namespace
 
+std::vector<route_info> list_routes(router_state& state) {
+    const route_table table = router_state::change(state).table();
+    std::vector<route_info> all;
+    for (auto& [record, methods] : table.list()) {
+        std::ranges::replace(methods, std::string(), std::string("*"));
+        const std::string_view name = table.names().name_of(record.get());
+        all.push_back({std::move(methods), record->pattern.text, std::string(name), {}});
+    }
+    if (table.hosts() == nullptr) return all;
+    for (const auto& host : table.hosts()->entries()) {
+        if (!host.routes) {
+            all.push_back({{"*"}, {}, {}, host.name});
+            continue;
+        }
+        for (route_info& r : list_routes(*host.routes)) {
+            if (r.host.empty()) r.host = host.name;
+            all.push_back(std::move(r));
+        }
+    }
+    return all;
+}
+
 std::string describe_routes(router_state& state) {
-    std::vector<row> rows = rows_of(state);
-    if (rows.empty()) return {};
-    rows.insert(rows.begin(), row{"METHOD", "PATTERN", "NAME", "HOST"});
+    const std::vector<route_info> routes = list_routes(state);
+    if (routes.empty()) return {};
+    std::vector<row> rows{row{"METHOD", "PATTERN", "NAME", "HOST"}};
+    for (const route_info& r : routes) rows.push_back(row_of(r));
     std::array<std::size_t, 4> widths{};
     for (std::size_t i = 0; i != widths.size(); ++i) {
         // A column without content has no title either.

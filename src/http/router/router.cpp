@@ -174,6 +174,10 @@ std::string router::url(std::string_view name, std::span<const url_param> values
     return build(state_->live().of_this_thread().of->table.names());
 }
 
+std::vector<route_info> router::routes() const {
+    return detail::list_routes(*state_);
+}
+
 std::string router::describe() const {
     return detail::describe_routes(*state_);
 }

@@ -92,6 +92,9 @@ bool respond_with_problems(const route_table& table, request& req, response& out
 bool respond_with_style(const served_table::content& content, request& req, response& out,
                         task<response>& pending);
 
+/// The routes, and those of its hosts.
+std::vector<route_info> list_routes(router_state& state);
+
 /// The table in columns.
 std::string describe_routes(router_state& state);
 

@@ -202,6 +202,28 @@ TEST(router, refuses_a_route_that_exists_and_names_both) {
     EXPECT_EQ(ask(r, "POST", "/y/1.txt").status, 405) << "what was refused added nothing";
 }
 
+TEST(router, lists_its_routes_and_those_of_its_hosts) {
+    router r;
+    r.route("GET, POST", "/a/{a}", say("x")).name("a");
+    r.any("/c", say("x"));
+    router api;
+    api.get("/v1", say("x"));
+    r.host("api.example", api);
+    r.host("old.example", say("x"));
+    const std::vector<http::route_info> all = r.routes();
+    ASSERT_EQ(all.size(), 4U);
+    EXPECT_EQ(all[0].methods, (std::vector<std::string>{"GET", "POST"}));
+    EXPECT_EQ(all[0].pattern, "/a/{a}");
+    EXPECT_EQ(all[0].name, "a");
+    EXPECT_EQ(all[0].host, "");
+    EXPECT_EQ(all[1].methods, std::vector<std::string>{"*"});
+    EXPECT_EQ(all[2].pattern, "/v1");
+    EXPECT_EQ(all[2].host, "api.example");
+    EXPECT_EQ(all[3].pattern, "");
+    EXPECT_EQ(all[3].host, "old.example");
+    EXPECT_TRUE(router().routes().empty());
+}
+
 TEST(router, describes_its_routes_in_order) {
     router r;
     EXPECT_EQ(r.describe(), "");
