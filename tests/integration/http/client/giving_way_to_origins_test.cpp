@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 class full_pool {
 public:
-    full_pool() {
+    explicit full_pool(unsigned connections = 1) {
         const auto handler = [this](http::request& req) -> task<http::response> {
             if (req.path() == "/held") co_await released.wait();
             co_return std::string(req.path());
@@ -29,7 +29,7 @@ public:
         http::client_options o;
         o.http_version = http::version_choice::http_2;
         http::pool_options p;
-        p.connections = 1;
+        p.connections = connections;
         client_.emplace(o, p);
     }
 
@@ -44,6 +44,13 @@ public:
                 co_await std::move(ending);
             }
         });
+    }
+    /// A call of which a second copy is sent after 200 ms.
+    task<> ask_one_twice(std::string path) {
+        http::client_options o = client_->defaults();
+        o.retry.hedge_after = 200ms;
+        auto calling = client_->get(one_->url(path)).options(o).full();
+        co_await std::move(calling);
     }
     /// The time that a call takes.
     task<duration> ask_one(std::string path) { return ask(one_->url(path)); }
@@ -94,6 +101,18 @@ TEST(client_giving_way, ends_while_the_other_call_gets_nothing_of_it) {
         w.released.set();
         co_await sleep_for(1s);
         EXPECT_TRUE(is_served);
+    });
+}
+
+// The second copy is sent on the connection of the first.
+TEST(client_giving_way, is_not_for_the_second_copy_of_a_call) {
+    full_pool w(2);
+    w.run([&](task_group& group) -> task<> {
+        group.spawn([&]() -> task<> { co_await w.ask_two("/held"); });
+        group.spawn([&]() -> task<> { co_await w.ask_one_twice("/held"); });
+        co_await sleep_for(1s);
+        EXPECT_LE(co_await w.ask_two("/1"), 100ms);
+        w.released.set();
     });
 }
 
