@@ -17,6 +17,14 @@ inline std::string lower(std::string_view text) {
     return out;
 }
 
+inline std::string upper(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'a' && c <= 'z') c = static_cast<char>(c & ~0x20);
+    }
+    return out;
+}
+
 constexpr bool is_digit(char c) noexcept {
     return c >= '0' && c <= '9';
 }

@@ -31,7 +31,7 @@ bool has_word_ending_in(std::string_view text, std::string_view part) noexcept {
     }
 }
 
-bool is_secret(std::string_view pair) noexcept {
+bool holds_secret(std::string_view pair) noexcept {
     const std::size_t equals = pair.find('=');
     return equals != pair.npos && names_a_secret(pair.substr(0, equals));
 }
@@ -41,7 +41,7 @@ std::string masked_query(std::string_view query) {
     while (!query.empty()) {
         const std::string_view pair = coracle::detail::take_item(query, '&');
         if (!all.empty()) all += '&';
-        if (is_secret(pair)) {
+        if (holds_secret(pair)) {
             all.append(pair.substr(0, pair.find('='))).append("=").append(mask);
         } else {
             all += pair;
@@ -66,7 +66,7 @@ bool hides_something(std::string_view url) noexcept {
     if (is_absolute(url) && url.find('@') != url.npos) return true;
     std::string_view query = query_of(url);
     while (!query.empty()) {
-        if (is_secret(coracle::detail::take_item(query, '&'))) return true;
+        if (holds_secret(coracle::detail::take_item(query, '&'))) return true;
     }
     return false;
 }
@@ -95,11 +95,11 @@ std::string masked_url(std::string_view text) {
         if (!where) return std::string(mask);
         all = where->redacted();
     }
-    const std::size_t query = all.find('?');
-    if (query == std::string::npos) return all;
-    const std::size_t end = std::min(all.find('#', query), all.size());
-    const std::string_view pairs = std::string_view(all).substr(query + 1, end - query - 1);
-    return all.substr(0, query + 1) + masked_query(pairs) + all.substr(end);
+    const std::string_view query = query_of(all);
+    if (query.empty()) return all;
+    const auto at = static_cast<std::size_t>(query.data() - all.data());
+    all.replace(at, query.size(), masked_query(query));
+    return all;
 }
 
 std::string_view masked_url(std::string_view text, std::string& room) {

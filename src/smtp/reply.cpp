@@ -132,19 +132,11 @@ bool capabilities::offers(std::string_view mechanism) const noexcept {
 
 namespace {
 
-std::string upper(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        if (c >= 'a' && c <= 'z') c = static_cast<char>(c & ~0x20);
-    }
-    return out;
-}
-
 // "AUTH PLAIN LOGIN", and "AUTH=PLAIN" as old servers have it.
 void add_mechanisms(capabilities& c, std::string_view names) {
     constexpr std::size_t most = 64;
     while (!names.empty() && c.mechanisms.size() < most) {
-        const std::string name = upper(coracle::detail::take_item(names, ' '));
+        const std::string name = coracle::detail::upper(coracle::detail::take_item(names, ' '));
         if (!name.empty() && !c.offers(name)) c.mechanisms.push_back(name);
     }
 }
@@ -156,11 +148,11 @@ capabilities read_capabilities(const reply& r) {
     c.extended = true;
     for (std::size_t i = 1; i < r.lines.size(); ++i) {
         std::string_view rest = coracle::detail::trim_blanks(r.lines[i]);
-        if (upper(rest.substr(0, 5)) == "AUTH=") {
+        if (coracle::detail::upper(rest.substr(0, 5)) == "AUTH=") {
             add_mechanisms(c, rest.substr(5));
             continue;
         }
-        const std::string keyword = upper(coracle::detail::take_item(rest, ' '));
+        const std::string keyword = coracle::detail::upper(coracle::detail::take_item(rest, ' '));
         if (keyword == "PIPELINING") c.pipelining = true;
         if (keyword == "8BITMIME") c.eight_bit = true;
         if (keyword == "SMTPUTF8") c.utf8 = true;

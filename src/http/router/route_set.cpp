@@ -1,5 +1,6 @@
 #include "http/router/route_set.hpp"
 
+#include "base/ascii.hpp"
 #include "http/message/token.hpp"
 
 #include <algorithm>
@@ -63,10 +64,7 @@ std::vector<std::string> parse_methods(std::string_view list, std::string_view p
         if (more) list.remove_prefix(comma + 1);
         if (!is_token(name)) refuse_pattern(pattern, "its list of methods is malformed");
         if (name == "*") refuse_pattern(pattern, "* stands for all methods, and alone");
-        std::string upper(name);
-        std::ranges::transform(upper, upper.begin(), [](char c) {
-            return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-        });
+        const std::string upper = coracle::detail::upper(name);
         if (upper != name && parse_method(upper) != method::other) {
             refuse_pattern(pattern, "methods have a case: " + upper + ", not " + std::string(name));
         }
