@@ -51,8 +51,10 @@ HEAD = """\
 Written by `bench/h2.py`, which `make bench` runs; do not edit. How it measures and when a run counts
 stands in [bench/README.md](../bench/README.md). CPU is that of the client where clients are compared,
 else that of the server. *limit* is `bench/limit/h2_client` or `h2_server`, the least programs on nghttp2
-and OpenSSL. Clients download from h2o, or nghttpd where
-there is none; coracle and curl write what they get to /dev/null, limit and h2load write nothing.
+and OpenSSL. Clients download from h2o, or nghttpd where there is none. *coracle* as a client is a program on
+the library (`bench/e2e/downloads`, `client_calls`), which drops what it gets as limit and h2load do;
+*coracle get* is the tool, which writes it to /dev/null as curl does. Of 500 files it has 100 at once, and
+curl 300.
 
 """
 MB = 1e6
@@ -354,18 +356,16 @@ class Bench:
         version = "--http2" if tls else "--http2-prior-knowledge"
         urls = f"{url}?[1-{count}]"
         found = {}
-        calls = count > 1000
+        program, streams = ("client_calls", "100") if path == "/" else ("downloads", str(count))
         makers = {
-            "coracle get" if calls else "coracle": lambda: [self.coracle_get(), "get", "--silent", "--fail", version, *trust, "--parallel",
-                                str(min(count, 100)), urls, "-o", "/dev/null"],
+            "coracle": lambda: [self.program(program), url, str(count), streams, self.pair[0] if tls else "",
+                                "http2"],
+            "coracle get": lambda: [self.coracle_get(), "get", "--silent", "--fail", version, *trust, "--parallel",
+                                    str(min(count, 100)), urls, "-o", "/dev/null"],
             "limit": lambda: [self.program("h2_client"), server.address, "tls" if tls else "clear", path,
-                              str(count), str(min(count, 500 if path == "/large" else 100))],
-            "h2load": lambda: [tool("h2load"), f"-n{count}", "-c1",
-                               f"-m{min(count, 500 if path == '/large' else 100)}", url],
+                              str(count), streams],
+            "h2load": lambda: [tool("h2load"), f"-n{count}", "-c1", f"-m{streams}", url],
         }
-        if calls:
-            makers["coracle"] = lambda: [self.program("client_calls"), url, str(count), "100",
-                                         self.pair[0] if tls else "", "http2"]
         if tls:
             # In clear 7.88 cannot use a connection of prior knowledge twice.
             makers["curl"] = lambda: [tool("curl"), "--silent", "--http2", *trust, "--parallel",

@@ -17,7 +17,7 @@ option(CORACLE_FUZZER "Build the fuzz targets with libFuzzer (needs clang)" OFF)
 option(CORACLE_LTO "Link what is measured and installed across files (g++); the installed library holds ordinary objects" OFF)
 # Linking each of the others anew would take minutes.
 set(CORACLE_LTO_PROGRAMS coracle hello https coro_twin coracle_echo coracle_udp_echo parallel_get
-    parallel_get_callback client_calls download coracle_websocket redis_websocket mail_load
+    parallel_get_callback client_calls download downloads coracle_websocket redis_websocket mail_load
     CACHE STRING "The programs that CORACLE_LTO is about: what is measured, and what is installed")
 set(CORACLE_TEST_STALL_LIMIT 500 CACHE STRING
     "A test fails when a loop is blocked in one system call for so many milliseconds")

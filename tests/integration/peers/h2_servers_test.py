@@ -26,6 +26,7 @@ ROOT = HERE / "www"
 MIB = 1024 * 1024
 UPLOAD = int(os.environ.get("H2_UPLOAD_MIB", "64")) * MIB
 MOST_HELD = 16 * 1024  # KiB, for a large upload beyond what one of 1 MiB takes
+MOST_HELD_OF_DOWNLOADS = 8 * 1024  # KiB, for fifty large files at once beyond what fifty small ones take
 
 
 def make_files():
@@ -134,9 +135,13 @@ class Peer:
         self.log.close()
 
 
-def get(*arguments, tls):
+def get_command(*arguments, tls):
     version = ["--http2", "--cacert", CA.pem] if tls else ["--http2-prior-knowledge"]
-    return run([BIN / "coracle", "get", "--silent", "--noproxy", "*", *version, *arguments], timeout=120)
+    return [BIN / "coracle", "get", "--silent", "--noproxy", "*", *version, *arguments]
+
+
+def get(*arguments, tls):
+    return run(get_command(*arguments, tls=tls), timeout=120)
 
 
 def files_come_whole(peer, tls):
@@ -197,35 +202,56 @@ def peak_of(process):
     return int(found[1]) if found else 0
 
 
-def upload(peer, size, tls):
-    """Has `size` bytes sent to a server that counts them; the most memory that our client had, in KiB."""
-    path = HERE / f"upload{size}"
-    if not path.exists():
-        with open(path, "wb") as file:
-            file.truncate(size)
-    version = ["--http2", "--cacert", CA.pem] if tls else ["--http2-prior-knowledge"]
-    ours = subprocess.Popen([BIN / "coracle", "get", "--silent", "--noproxy", "*", *version, "-X", "PUT", "-T", path,
-                             f"{peer.url}/count"], stdout=subprocess.PIPE)
+def watched_get(*arguments, tls):
+    """What our client wrote, and the most memory that it had, in KiB."""
+    ours = subprocess.Popen(get_command(*arguments, tls=tls), stdout=subprocess.PIPE)
     # The peak only grows, so the last look before the end has it; wait4 would show that of Python before the exec.
     peak = 0
     while ours.poll() is None:
         peak = max(peak, peak_of(ours))
         time.sleep(0.002)
     told = ours.communicate()[0]
-    check(ours.returncode == 0 and told == str(size).encode(), (ours.returncode, told))
+    check(ours.returncode == 0, (ours.returncode, told))
+    return told, peak
+
+
+def least_peak(look):
+    """The peak of what is over at once: on a busy machine it may come and go between two looks."""
+    peak = next(filter(None, (look() for _ in range(20))), 0)
+    check(peak > 0, "its memory was never seen")
     return peak
+
+
+def upload(peer, size, tls):
+    """Has `size` bytes sent to a server that counts them; the most memory that our client had, in KiB."""
+    path = HERE / f"upload{size}"
+    if not path.exists():
+        with open(path, "wb") as file:
+            file.truncate(size)
+    told, peak = watched_get("-X", "PUT", "-T", path, f"{peer.url}/count", tls=tls)
+    check(told == str(size).encode(), told)
+    return peak
+
+
+def check_growth(small, large, most, what):
+    check(large > 0, "its memory was never seen")
+    print(f"{what}: {large - small} KiB more", flush=True)
+    check(is_sanitized("coracle") or large - small < most, f"{what}: it grew by {large - small} KiB")
 
 
 def test_large_uploads_are_not_held():
     for make, tls, size in ((go, True, UPLOAD), (hypercorn, False, min(UPLOAD, 32 * MIB))):
         with Peer(make, tls) as peer:
-            # On a busy machine a small one may come and go between two looks.
-            small = next(filter(None, (upload(peer, MIB, tls) for _ in range(20))), 0)
-            large = upload(peer, size, tls)
-            check(small > 0 and large > 0, "its memory was never seen")
-            grown = large - small
-            print(f"{make.__name__}: {size // MIB} MiB took {grown} KiB more than 1 MiB", flush=True)
-            check(is_sanitized("coracle") or grown < MOST_HELD, f"it grew by {grown} KiB")
+            small = least_peak(lambda: upload(peer, MIB, tls))
+            check_growth(small, upload(peer, size, tls), MOST_HELD, f"{make.__name__}, {size // MIB} MiB sent")
+
+
+def test_fifty_downloads_at_once_are_not_held():
+    with Peer(h2o, True) as peer:
+        def download(name):
+            return watched_get("--parallel", "50", f"{peer.url}/{name}?[1-50]", "-o", "/dev/null", tls=True)[1]
+        small = least_peak(lambda: download("small"))
+        check_growth(small, download("large"), MOST_HELD_OF_DOWNLOADS, "50 files of 20 MiB")
 
 
 make_files()
