@@ -23,6 +23,7 @@ public:
             case errc::no_loop:
                 return "no loop runs on this thread; call it in a task, as of block_on";
             case errc::already_exists: return "it exists already";
+            case errc::no_value: return "a path of it ends without co_return";
         }
         return "unknown error";
     }

@@ -20,6 +20,7 @@ enum class errc {
     unexpected_end,     ///< it ended before all of the requested bytes were there
     no_loop,            ///< it belongs into a task, and no loop runs on this thread
     already_exists,     ///< one of this name, or for the same requests, exists already
+    no_value,           ///< a coroutine of `task<T>` ended without co_return
 };
 
 const std::error_category& coracle_category() noexcept;

@@ -43,6 +43,10 @@ struct task_promise_base : promise_base {
 
 enum class outcome : unsigned char { none, value, exception };
 
+/// Returns what a `task<T>` throws whose coroutine has ended without a value: `exception`
+/// (errc::no_value).
+std::exception_ptr no_value() noexcept;
+
 template <class T>
 class promise : public task_promise_base {
 public:
@@ -67,10 +71,12 @@ public:
         ::new (static_cast<void*>(std::addressof(value_))) T(std::forward<U>(value));
         outcome_ = outcome::value;
     }
-    void unhandled_exception() noexcept {
-        ::new (static_cast<void*>(std::addressof(exception_)))
-            std::exception_ptr(std::current_exception());
-        outcome_ = outcome::exception;
+    void unhandled_exception() noexcept { fail(std::current_exception()); }
+    // g++ warns of no path that ends without co_return.
+    final_awaiter final_suspend() noexcept {
+        if (outcome_ == outcome::none) [[unlikely]]
+            fail(no_value());
+        return {};
     }
 
     T take() {
@@ -83,6 +89,12 @@ public:
     T& value() noexcept { return value_; }
 
 private:
+    void fail(std::exception_ptr thrown) noexcept {
+        ::new (static_cast<void*>(std::addressof(exception_)))
+            std::exception_ptr(std::move(thrown));
+        outcome_ = outcome::exception;
+    }
+
     union {
         T value_;
         std::exception_ptr exception_;
@@ -110,7 +122,8 @@ private:
 /// A coroutine that starts when it is awaited and gives a `T`, or throws what it threw. It resumes
 /// its awaiter by symmetric transfer, inherits its awaiter's cancellation, and takes its frame
 /// from the pool of the loop. Move-only. Destroying a task that was never awaited destroys its
-/// arguments and runs nothing; a started task is destroyed only by the library.
+/// arguments and runs nothing; a started task is destroyed only by the library. Where a path of the
+/// coroutine ends without co_return, a `task<T>` throws `exception` (errc::no_value).
 template <class T>
 class [[nodiscard]] task {
 public:

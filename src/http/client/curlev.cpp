@@ -79,7 +79,8 @@ int code_of_ours(const error& e) noexcept {
         case errc::too_slow: return operation_timedout;
         case errc::unknown_option: return option_format;
         case errc::no_loop:
-        case errc::already_exists: break;
+        case errc::already_exists:
+        case errc::no_value: break;
     }
     return code_of_phase(e);
 }

@@ -1,6 +1,10 @@
 #include "support/trace.hpp"
 #include "support/virtual_time.hpp"
 
+#include <coracle/base/error.hpp>
+#include <coracle/runtime/task.hpp>
+#include <coracle/runtime/when_all.hpp>
+
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -44,6 +48,25 @@ task<std::size_t> depth(std::size_t n) {
 
 task<> keep(trace) {
     co_return;
+}
+
+// clang warns; g++ does not.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wreturn-type"
+task<std::string> name_of(int n) {
+    if (n == 1) co_return "one";
+    co_await yield();
+}
+#pragma GCC diagnostic pop
+
+template <class F>
+error failure_of(F block) {
+    try {
+        run_virtually(block);
+    } catch (const exception& e) {
+        return e.error();
+    }
+    return {};
 }
 
 }  // namespace
@@ -92,6 +115,14 @@ TEST(task, throws_what_its_coroutine_threw) {
         co_return "nothing";
     });
     EXPECT_EQ(caught, "no");
+}
+
+TEST(task, fails_where_its_coroutine_ends_without_a_value) {
+    EXPECT_EQ(run_virtually([] { return name_of(1); }), "one");
+    EXPECT_EQ(failure_of([] { return name_of(2); }), errc::no_value);
+    // A child's value is taken on another way.
+    EXPECT_EQ(failure_of([]() -> task<> { co_await when_all(name_of(1), name_of(2)); }),
+              errc::no_value);
 }
 
 TEST(task, unwinds_before_its_exception_is_seen) {
