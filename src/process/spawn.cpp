@@ -196,7 +196,8 @@ std::expected<running_process, spawn_failure> spawn(const spawn_request& request
     int number = 0;
     {
         // They wait until the new process has forgotten our handlers.
-        const coracle::detail::blocked_signals quiet;
+        using coracle::detail::signals_to_block;
+        const coracle::detail::blocked_signals quiet(signals_to_block::all);
         constexpr int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
 #ifdef CORACLE_THREAD_SANITIZER
         pid = ::__clone(&run_program, stack.top(), flags, &n, &pidfd);

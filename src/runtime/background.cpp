@@ -34,7 +34,8 @@ public:
           runtime_(runtime_of(o)), waiting_(runtime_.loops()) {
         {
             // A program may wait for signals on a thread that it starts later, such as a server's.
-            const detail::blocked_signals on_the_threads;
+            using detail::signals_to_block;
+            const detail::blocked_signals on_the_threads(signals_to_block::of_other_threads);
             thread_ = std::thread([this] { run(); });
         }
         begun_.wait();

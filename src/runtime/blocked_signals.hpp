@@ -1,17 +1,27 @@
 #pragma once
 
 #include <csignal>
+#include <initializer_list>
 
 namespace coracle::detail {
 
-/// Blocks all signals on this thread while it lives. A thread that is started meanwhile keeps them
-/// blocked, so that none is delivered to it which another thread or task waits for.
+enum class signals_to_block : unsigned char { all, of_other_threads };
+
+/// Blocks signals on this thread while it lives. A thread that is started meanwhile keeps them
+/// blocked. `of_other_threads` are those that another thread or task may wait for: all but those of
+/// a fault of the thread itself, whose handler the kernel runs there or not at all, and SIGPROF,
+/// with which profilers look at a thread.
 class blocked_signals {
 public:
-    blocked_signals() noexcept {
-        sigset_t all;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+    explicit blocked_signals(signals_to_block which) noexcept {
+        sigset_t blocked;
+        ::sigfillset(&blocked);
+        if (which == signals_to_block::of_other_threads) {
+            for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}) {
+                ::sigdelset(&blocked, own);
+            }
+        }
+        ::pthread_sigmask(SIG_BLOCK, &blocked, &before_);
     }
     blocked_signals(const blocked_signals&) = delete;
     blocked_signals& operator=(const blocked_signals&) = delete;

@@ -1,3 +1,5 @@
+#include <coracle/runtime/background.hpp>
+#include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/runtime/signals.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -94,6 +96,27 @@ TEST(signal_set, leaves_blocked_what_was_blocked_before) {
     EXPECT_TRUE(blocked(SIGUSR1));
     EXPECT_FALSE(blocked(SIGUSR2));
     ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
+}
+
+// A signal of a fault that is blocked ends the process without its handler, which puts a terminal's
+// mode back, or prints a stack.
+TEST(threads_of_ours, block_what_others_wait_for_and_not_their_own_faults) {
+    struct mask {
+        bool fault = true;
+        bool profiler = true;
+        bool of_others = false;
+    };
+    const auto look = [] { return mask{blocked(SIGSEGV), blocked(SIGPROF), blocked(SIGTERM)}; };
+    background loops;
+    const mask seen[] = {
+        block_on([&]() -> task<mask> { co_return co_await offload(look); }),
+        loops.wait([&]() -> task<mask> { co_return look(); }),
+    };
+    for (const mask& m : seen) {
+        EXPECT_FALSE(m.fault);
+        EXPECT_FALSE(m.profiler);
+        EXPECT_TRUE(m.of_others);
+    }
 }
 
 TEST(signal_set, shares_the_signals_of_a_process_with_other_sets) {
