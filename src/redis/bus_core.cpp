@@ -31,6 +31,8 @@ end
 return redis.call('PUBLISH', ARGV[1], ARGV[3])
 )";
 
+using coracle::detail::is_cancellation;
+
 const connection_options& connecting(const topic_bus_options& o) noexcept {
     return o;
 }
@@ -39,12 +41,13 @@ client_options client_options_of(const topic_bus_options& o) {
     client_options c;
     static_cast<connection_options&>(c) = connecting(o);
     c.command_limit = o.publish_limit;
-    c.queued = o.queued + 1;  // and one that fetches
+    const bool is_bounded = o.queued != std::numeric_limits<std::size_t>::max();
+    c.queued = o.queued + (is_bounded ? 1 : 0);  // one that fetches
     c.wait_while_away = true;
     return c;
 }
 
-/// Returns true unless it is the server that does not give it.
+/// Returns true if fetching may succeed later: the connection failed, or the server is unavailable.
 bool may_be_asked_again(const error& e) noexcept {
     return e.code().category() != redis::category() || e == redis::errc::unavailable;
 }
@@ -58,10 +61,6 @@ bool is_too_large(const error& e) noexcept {
 bool refuses_ping(const reply& r) {
     return code_of_reply(r.text()) == errc::no_permission &&
            r.text().find("'ping'") != std::string_view::npos;
-}
-
-bool is_stop(const error& e) noexcept {
-    return e == std::errc::operation_canceled;
 }
 
 /// Channels are of a server, not of one of its databases.
@@ -245,7 +244,7 @@ task<> bus_core::listen() {
 task<bool> bus_core::listen_once(net::resolver* names, backoff* delays) {
     auto opening = open(endpoint_, *names);
     auto opened = co_await std::move(opening);
-    if (!opened && is_stop(opened.error())) co_return false;
+    if (!opened && is_cancellation(opened.error())) co_return false;
     if (opened) {
         add(connections_);
         lost_.reset();
@@ -288,7 +287,7 @@ struct bus_core::ending {
 task<> bus_core::carry(connection& c) {
     const ending at_the_end{this};
     channels_.forget_connection();
-    asked_ = false;
+    pinged_ = false;
     pings_ = pings_sent_ = pongs_ = 0;
     connected_ = true;
     const auto body = [this, &c](task_group& g) -> task<> {
@@ -317,7 +316,7 @@ task<> bus_core::write_changes(connection& c) {
         auto sending = c.send(bytes);
         auto sent = co_await std::move(sending);
         if (sent) continue;
-        if (!is_stop(sent.error())) lose(std::move(sent).error());
+        if (!is_cancellation(sent.error())) lose(std::move(sent).error());
         co_return;
     }
 }
@@ -329,7 +328,7 @@ task<> bus_core::read_all(connection& c) {
         auto limited = with_timeout(options_.ping, std::move(receiving));
         auto ended = co_await as_result(limited);
         if (ended && *ended) {
-            asked_ = false;
+            pinged_ = false;
             take(**ended);
             continue;
         }
@@ -337,20 +336,20 @@ task<> bus_core::read_all(connection& c) {
         const bool is_late = !ended && ended.error() == std::errc::timed_out;
         // A large message on a slow link: the reply to PING stands behind it.
         if (is_late && c.received() != before) {
-            asked_ = false;
+            pinged_ = false;
             continue;
         }
         if (ended)
             why = ended->error();
         else
             why = ended.error();
-        if (is_late && !asked_) {
-            asked_ = true;
+        if (is_late && !pinged_) {
+            pinged_ = true;
             ping();
             continue;
         }
         if (is_late) why.on("topic_bus_options::ping");
-        if (!is_stop(why)) lose(std::move(why));
+        if (!is_cancellation(why)) lose(std::move(why));
         co_return;
     }
 }
@@ -510,7 +509,7 @@ task<bus_core::fetched> bus_core::fetch_first() {
     }
     auto fetching = fetch_one(&next);
     const auto done = co_await std::move(fetching);
-    if (!done && is_stop(done.error())) co_return fetched::stopped;
+    if (!done && is_cancellation(done.error())) co_return fetched::stopped;
     if (!done) {
         log(log_level::warning,
             "topic bus: cannot fetch what was retained: " + done.error().message());

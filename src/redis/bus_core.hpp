@@ -164,7 +164,7 @@ private:
     std::uint64_t pings_sent_ = 0;  ///< of these
     std::uint64_t pongs_ = 0;
     std::uint64_t generation_ = 0;  ///< of connections
-    bool asked_ = false;            ///< whether it lives
+    bool pinged_ = false;           ///< a PING was sent, and nothing has come since
     bool connected_ = false;
 
     std::atomic<std::size_t> waiting_{0};

@@ -24,7 +24,7 @@ class endpoint {
 public:
     endpoint(std::string_view url, connection_options o);
 
-    /// Why the URL is none.
+    /// Returns the address of the URL, or why it is malformed.
     const std::expected<server_address, error>& address() const noexcept { return address_; }
     const connection_options& options() const noexcept { return options_; }
     const std::string& user() const noexcept;

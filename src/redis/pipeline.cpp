@@ -16,14 +16,12 @@ namespace {
 /// The size from which on no further command is added to one send.
 constexpr std::size_t batch_size = std::size_t{64} * 1024;
 
+using coracle::detail::is_cancellation;
+
 error refusal(coracle::errc code, std::string_view why) {
     error e(code, "redis command");
     e.on(why).retry_is_safe(true);
     return e;
-}
-
-bool is_stop(const error& e) noexcept {
-    return e == std::errc::operation_canceled;
 }
 
 error out_of_memory() noexcept {
@@ -54,7 +52,8 @@ std::optional<error> pipeline::enqueue(const std::shared_ptr<request>& r) {
         return refusal(coracle::errc::limit_exceeded, "client_options::queued");
     }
     if (bytes_ + r->size > options_.queued_bytes) {
-        return refusal(coracle::errc::limit_exceeded, "client_options::queued_bytes");
+        error full = refusal(coracle::errc::limit_exceeded, "client_options::queued_bytes");
+        return std::move(full.retry_is_safe(r->size <= options_.queued_bytes));
     }
     unsent_.push_back(r);
     bytes_ += r->size;
@@ -99,7 +98,7 @@ task<std::expected<reply, error>> pipeline::perform(std::shared_ptr<pipeline> se
     if (!r->result) {
         ++self->counters.failed;
         error why = std::move(ended).error();
-        if (!is_stop(why)) {
+        if (!is_cancellation(why)) {
             why = error(std::errc::timed_out, "redis command", phase::first_byte);
             why.on("client_options::command_limit").retry_is_safe(!r->sent);
         }
@@ -146,9 +145,8 @@ task<std::expected<void, error>> pipeline::drain(std::shared_ptr<pipeline> self,
     self->closed_ = true;
     auto waiting = with_timeout(limit, self->empty_.wait());
     auto ended = co_await as_result(waiting);
-    if (!ended && is_stop(ended.error())) co_return std::move(ended);
     self->close();
-    if (ended) co_return std::move(ended);
+    if (ended || is_cancellation(ended.error())) co_return std::move(ended);
     error cut(std::errc::timed_out, "redis drain");
     co_return std::unexpected(cut);
 }
@@ -230,7 +228,7 @@ task<std::unique_ptr<connection>> pipeline::next_connection() {
         auto opening = open(*endpoint_, names_);
         auto opened = co_await std::move(opening);
         if (opened) co_return *std::move(opened);
-        if (is_stop(opened.error())) co_return nullptr;
+        if (is_cancellation(opened.error())) co_return nullptr;
         if (!away_) {
             owner_.log().write(log_layer::connect, log_level::warning,
                                "Redis at " + endpoint_->address()->name() +
@@ -277,7 +275,7 @@ task<> pipeline::write_all(connection& c) {
         auto sending = c.send(batch);
         auto sent = co_await std::move(sending);
         if (sent) continue;
-        if (!is_stop(sent.error())) lose(std::move(sent).error());
+        if (!is_cancellation(sent.error())) lose(std::move(sent).error());
         co_return;
     }
 }
@@ -287,7 +285,7 @@ task<> pipeline::read_all(connection& c) {
         auto receiving = c.receive();
         auto came = co_await std::move(receiving);
         if (!came) {
-            if (!is_stop(came.error())) lose_behind(std::move(came).error());
+            if (!is_cancellation(came.error())) lose_behind(std::move(came).error());
             co_return;
         }
         if (sent_.empty()) {

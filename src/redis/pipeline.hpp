@@ -45,7 +45,8 @@ public:
 
     pipeline_counters counters;
 
-    /// `self` keeps it.
+    /// Sends a command and completes with its reply. The task holds `self`, so that it lives until
+    /// then.
     static task<std::expected<reply, error>> perform(std::shared_ptr<pipeline> self,
                                                      std::string bytes);
     static task<std::expected<void, error>> drain(std::shared_ptr<pipeline> self, duration limit);

@@ -200,7 +200,10 @@ struct reply_reader::implementation {
     /// what a peer sends without end.
     std::expected<void, error> check_rest() const {
         const std::string_view waiting = rest();
-        if (waiting.size() + used.bytes > used.limits.bytes) {
+        // A string waits with its size before it, and the end of the line behind it.
+        constexpr std::size_t around = longest_size + 2;
+        const std::size_t held = waiting.size() + used.bytes;
+        if (held > around && held - around > used.limits.bytes) {
             return std::unexpected(beyond("reply_limits::bytes"));
         }
         const int type = type_under_way(*reader);

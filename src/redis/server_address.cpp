@@ -28,9 +28,8 @@ std::optional<unsigned> number_of(std::string_view text) noexcept {
 /// unix://[user[:password]@]/path[?db=N]: what names no host is no URL in the sense of `url`.
 std::expected<server_address, error> parse_unix(std::string_view rest) {
     server_address s;
-    const std::size_t slash = rest.find_first_of("/@");
-    if (slash != std::string_view::npos && rest.substr(0, rest.find('/')).contains('@') &&
-        rest.find('@') != 0) {
+    const std::string_view authority = rest.substr(0, rest.find('/'));
+    if (authority.contains('@') && authority.front() != '@') {
         const std::string_view whom = rest.substr(0, rest.find('@'));
         rest.remove_prefix(whom.size() + 1);
         const std::size_t colon = whom.find(':');

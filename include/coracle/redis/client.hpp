@@ -70,7 +70,7 @@ public:
 
     /// Takes no more commands on this loop, completes when those under way there have their
     /// replies, and closes its connection. Fails with `std::errc::timed_out` after `limit`, when it
-    /// has cut them. Cancelling it ends the wait.
+    /// has cut them. Cancelling it cuts them at once.
     operation<void> drain(duration limit);
 
     /// From any thread.

@@ -340,6 +340,7 @@ TEST_F(redis_client, bounds_the_commands_without_a_reply) {
             auto refused = co_await ask(c, "PING");
             EXPECT_EQ(refused.error(), coracle::errc::limit_exceeded);
             EXPECT_NE(refused.error().message().find("client_options::queued"), std::string::npos);
+            EXPECT_TRUE(refused.error().safe_to_retry());
             server.thaw();
         };
         co_await with_task_group(body);
@@ -347,6 +348,7 @@ TEST_F(redis_client, bounds_the_commands_without_a_reply) {
         auto heavy = co_await ask(c, "ECHO", large);
         EXPECT_EQ(heavy.error(), coracle::errc::limit_exceeded);
         EXPECT_NE(heavy.error().message().find("client_options::queued_bytes"), std::string::npos);
+        EXPECT_FALSE(heavy.error().safe_to_retry()) << "it will never fit";
         const std::string fits(900, 'x');
         auto light = co_await ask(c, "ECHO", fits);
         EXPECT_TRUE(light);
@@ -404,6 +406,20 @@ TEST_F(redis_client, drains) {
             EXPECT_EQ(drained.error(), std::errc::timed_out);
         };
         co_await with_task_group(cut);
+        server.thaw();
+        redis::client e(server.url(), quick());
+        co_await e.command("PING");
+        co_await freeze(server);
+        const auto cancelled = [&](task_group& g) -> task<> {
+            g.spawn([&]() -> task<> {
+                auto said = co_await ask(e, "PING");
+                EXPECT_EQ(said.error(), coracle::errc::shutting_down);
+            });
+            auto draining = with_timeout(20ms, e.drain(10s));
+            auto drained = co_await as_result(draining);
+            EXPECT_EQ(drained.error(), std::errc::timed_out);
+        };
+        co_await with_task_group(cancelled);
         server.thaw();
     });
 }

@@ -8,6 +8,7 @@
 #include <coracle/testing/scripted_peer.hpp>
 
 #include <condition_variable>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -315,6 +316,17 @@ TEST_F(redis_topic_bus, fetches_again_after_a_gap_what_is_retained) {
     const texts came = b.receiver.wait_for(1);
     ASSERT_FALSE(came.empty());
     EXPECT_TRUE(came[0] == "t.x newer retained" || came[0] == "[] t.x newer") << came[0];
+}
+
+TEST_F(redis_topic_bus, may_have_no_limit) {
+    topic_bus_options o = quick();
+    o.queued = std::numeric_limits<std::size_t>::max();
+    node a(*server, o);
+    node b(*server);
+    b.subscribe("room.x", 1);
+    a.publish("room.x", "one");
+    EXPECT_EQ(b.receiver.wait_for(1), texts{"room.x one"});
+    EXPECT_EQ(a.bus.counters().dropped, 0U);
 }
 
 TEST_F(redis_topic_bus, drops_and_counts_what_a_slow_server_does_not_take) {

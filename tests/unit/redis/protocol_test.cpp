@@ -106,6 +106,13 @@ TEST(redis_protocol, bounds_the_bytes_of_a_reply_before_they_have_come) {
     EXPECT_EQ(read("$80\r\n" + std::string(80, 'x') + "\r\n", 7, small).size(), 1U);
     const std::string above = last_error("$200\r\n" + std::string(120, 'x'), small);
     EXPECT_TRUE(contains(above, "reply_limits::bytes")) << above;
+    // Also where one of exactly the limit comes in two pieces.
+    const std::string exact = "$100\r\n" + std::string(100, 'x') + "\r\n";
+    for (std::size_t piece = 1; piece <= exact.size(); ++piece) {
+        EXPECT_EQ(read(exact, piece, small).front()[0], '\'') << piece;
+    }
+    const std::string more = "$101\r\n" + std::string(101, 'x') + "\r\n";
+    EXPECT_TRUE(contains(last_error(more, small), "reply_limits::bytes"));
     // Small parts add up.
     std::string many = "*30\r\n";
     for (int i = 0; i < 30; ++i) many += "$5\r\nabcde\r\n";
