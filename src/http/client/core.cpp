@@ -83,19 +83,31 @@ std::shared_ptr<const prepared_options> client_core::prepared() const {
     return prepared_;
 }
 
+std::shared_ptr<const transport> client_core::known_transport(const client_options& o) {
+    if (prepared_ != nullptr && prepared_->made != nullptr &&
+        transport::same(prepared_->made->options(), o)) {
+        return prepared_->made;
+    }
+    const auto known = std::ranges::find_if(
+        transports_, [&o](const auto& w) { return transport::same(w->options(), o); });
+    if (known == transports_.end()) return nullptr;
+    std::rotate(known, known + 1, transports_.end());
+    return transports_.back();
+}
+
 std::expected<std::shared_ptr<const transport>, error> client_core::transport_for(
     const client_options& o) {
     // The most transports kept: each may hold connections, certificates and sessions.
     constexpr std::size_t most = 64;
     {
         const std::lock_guard lock(guard_);
-        const auto known = std::ranges::find_if(
-            transports_, [&o](const auto& w) { return transport::same(w->options(), o); });
-        if (known != transports_.end()) return *known;
+        if (auto known = known_transport(o)) return known;
     }
     auto made = transport::make(o, environment_);
     if (!made) return made;
     const std::lock_guard lock(guard_);
+    // Another thread may have made it meanwhile.
+    if (auto known = known_transport(o)) return known;
     if (transports_.size() == most) transports_.erase(transports_.begin());
     transports_.push_back(*made);
     return made;

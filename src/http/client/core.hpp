@@ -67,6 +67,8 @@ public:
 
 private:
     void prepare(client_options o);
+    /// Returns null if there is none. `guard_` is locked.
+    std::shared_ptr<const transport> known_transport(const client_options& o);
 
     const pool_options pool_;
     const connect::proxy_environment environment_;
@@ -77,7 +79,7 @@ private:
     mutable std::mutex guard_;
     std::shared_ptr<const prepared_options> prepared_;
     std::atomic<std::uint64_t> generation_{1};
-    /// The transports of calls with options of their own that were used last.
+    /// The transports of calls with options of their own, the one used last at the end.
     std::vector<std::shared_ptr<const transport>> transports_;
 
     std::shared_ptr<http::cookie_jar> jar_ = std::make_shared<http::cookie_jar>();

@@ -142,23 +142,36 @@ std::expected<std::shared_ptr<const route>, error> client_core::route_to(const s
     return find_route(to, o, most_mx_routes);
 }
 
-std::expected<std::shared_ptr<const route>, error> client_core::find_route(const server_address& to,
-                                                                           const client_options& o,
-                                                                           std::size_t most) {
-    const std::lock_guard lock(guard_);
-    const route* sibling = nullptr;
+std::shared_ptr<const route> client_core::known_route(const server_address& to,
+                                                      const client_options& o,
+                                                      std::shared_ptr<const route>* sibling) {
     for (auto known = routes_.begin(); known != routes_.end(); ++known) {
         const route& r = **known;
         const bool here = r.to().host == to.host && r.to().port == to.port;
-        if ((!here && sibling != nullptr) || !route::same(r.options(), o)) continue;
+        if ((!here && *sibling != nullptr) || !route::same(r.options(), o)) continue;
         if (here) {
             std::rotate(known, known + 1, routes_.end());
             return routes_.back();
         }
-        sibling = &r;
+        *sibling = *known;
     }
-    auto made = route::make(to, o, environment_, sibling);
+    return nullptr;
+}
+
+std::expected<std::shared_ptr<const route>, error> client_core::find_route(const server_address& to,
+                                                                           const client_options& o,
+                                                                           std::size_t most) {
+    std::shared_ptr<const route> sibling;
+    {
+        const std::lock_guard lock(guard_);
+        if (auto known = known_route(to, o, &sibling)) return known;
+    }
+    // It reads the files of certificates, which may take long.
+    auto made = route::make(to, o, environment_, sibling.get());
     if (!made) return made;
+    const std::lock_guard lock(guard_);
+    // Another loop may have made it meanwhile.
+    if (auto known = known_route(to, o, &sibling)) return known;
     if (routes_.size() == most) routes_.erase(routes_.begin());
     routes_.push_back(*made);
     return made;

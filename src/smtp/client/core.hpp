@@ -114,6 +114,11 @@ private:
                                                                   const client_options& o,
                                                                   std::size_t most);
 
+    /// Returns null if there is none; `sibling` is one to another host with these options, if there
+    /// is one. `guard_` is locked.
+    std::shared_ptr<const route> known_route(const server_address& to, const client_options& o,
+                                             std::shared_ptr<const route>* sibling);
+
     std::vector<interceptor> interceptors_;
     mutable std::mutex guard_;
     /// Never changed: mails that have begun go on with them.

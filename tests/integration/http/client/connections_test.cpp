@@ -33,6 +33,29 @@ TEST(client_connections, are_used_again_and_counted) {
     EXPECT_EQ(server.counters().connections, 1U);
 }
 
+// What a connection is made with is kept for 64 sets of options.
+TEST(client_connections, are_kept_for_the_defaults_and_for_options_that_were_used_last) {
+    const local_server server(tell_request);
+    http::client client;
+    const auto call_with = [&](std::uint32_t head_limit) {
+        http::client_options o;
+        o.head_limit = head_limit;
+        client.get(server.url()).options(o).wait();
+    };
+    client.get(server.url()).wait();
+    for (std::uint32_t i = 0; i != 70; ++i) {
+        call_with(40'000 + i);
+        call_with(30'000);
+    }
+    EXPECT_EQ(client.statistics().opened, 1U + 70U + 1U);
+    // These make the same connections as the defaults.
+    client.get(server.url()).options("user_agent=boat").wait();
+    call_with(http::client_options().head_limit);
+    EXPECT_EQ(client.statistics().opened, 72U);
+    call_with(40'000);
+    EXPECT_EQ(client.statistics().opened, 73U) << "its place went to others";
+}
+
 TEST(client_connections, are_closed_behind_a_request_that_asks_for_it) {
     std::vector<script> scripts;
     scripts.push_back(script().read_head().respond("in").read_to_end());
