@@ -156,9 +156,9 @@ private:
         }
         if (!taken || *taken == 0) co_return taken;
         auto given = co_await pipe_.give(*to_.stream(), to_);
+        count(*taken - pipe_.held());
         if (!given) co_return std::unexpected(std::move(given).error());
         refused_ = !pipe_.is_open();
-        count(*taken);
         co_return taken;
     }
 

@@ -52,13 +52,13 @@ task<std::expected<std::unique_ptr<descriptor_stream>, error>> opened(std::strin
 }  // namespace
 
 std::expected<kernel_pipe, error> make_pipe() {
+    loop& here = coracle::detail::loop_here("make_pipe");
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
         return std::unexpected(error(std::error_code(errno, std::generic_category()), "pipe2"));
     }
     owned_fd reader(ends[0]);
     owned_fd writer(ends[1]);
-    loop& here = *loop::current();
     auto in = descriptor_stream::adopt(here, std::move(reader), "pipe");
     if (!in) return std::unexpected(std::move(in).error());
     auto out = descriptor_stream::adopt(here, std::move(writer), "pipe");

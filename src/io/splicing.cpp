@@ -86,10 +86,10 @@ task<std::expected<void, error>> splicing::write_from_memory(sink& to) {
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) co_return std::unexpected(error(std::errc::io_error, splice_step::name));
         block.commit(static_cast<std::size_t>(n));
-        held_ -= n;
         slice piece(block.view());
         auto written = co_await to.write({&piece, 1});
         if (!written) co_return written;
+        held_ -= n;
         block.clear();
     }
     close();

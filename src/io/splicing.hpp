@@ -34,6 +34,8 @@ public:
     /// Completes when `to` has taken all that the pipe holds. Where the system refuses, `around`
     /// takes them from memory, and `take` is not called any more.
     task<std::expected<void, error>> give(net::byte_stream& to, sink& around);
+    /// Returns how many of the bytes taken have not been given: none, unless giving has failed.
+    std::uint64_t held() const noexcept { return static_cast<std::uint64_t>(held_); }
 
     /// Returns true if `e` means that the system cannot splice here, and no byte was lost.
     static bool is_refusal(const error& e) noexcept;
@@ -43,7 +45,7 @@ private:
 
     owned_fd reader_;
     owned_fd writer_;
-    std::int64_t held_ = 0;  ///< bytes in the pipe
+    std::int64_t held_ = 0;  ///< bytes that were taken and not given
 };
 
 }  // namespace coracle::io

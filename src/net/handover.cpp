@@ -216,7 +216,8 @@ public:
         for (;;) {
             auto next = co_await as_result(waits.accept());
             if (!next) {
-                if (is_over(next.error())) co_return std::unexpected(next.error());
+                if (coracle::detail::is_cancellation(next.error()))
+                    co_return std::unexpected(next.error());
                 note(next.error());
                 // No descriptors, say: the loop does not spin while nothing gets better.
                 co_await sleep_for(std::chrono::seconds(1));
@@ -229,7 +230,8 @@ public:
             } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): as any failure
             }
             if (!served) {
-                if (is_over(served.error())) co_return std::unexpected(served.error());
+                if (coracle::detail::is_cancellation(served.error()))
+                    co_return std::unexpected(served.error());
                 note(served.error());
                 continue;
             }
@@ -241,8 +243,6 @@ public:
     }
 
 private:
-    static bool is_over(const error& e) noexcept { return coracle::detail::is_cancellation(e); }
-
     static void note(const error& why) noexcept try {
         loop::current()->log().write(log_layer::net, log_level::warning,
                                      "hand-over failed: " + why.message());
@@ -250,7 +250,8 @@ private:
         loop::current()->log().write(log_layer::net, log_level::warning, "hand-over failed");
     }
 
-    /// Others cannot even connect. The peer's credentials are what counts.
+    /// Keeps other users from connecting, from now on. Who did so before is refused by the
+    /// credentials, as is everybody where the mode cannot be set.
     void restrict_path() const {
         const std::string text = at_.to_string();
         constexpr std::string_view scheme = "unix:";

@@ -19,6 +19,7 @@ error failure(const char* operation, int number) {
 }  // namespace
 
 std::expected<pseudo_terminal, error> pseudo_terminal::open(io::window_size size) {
+    loop& here = coracle::detail::loop_here("pseudo_terminal");
     owned_fd master(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
     if (!master) return std::unexpected(failure("posix_openpt", errno));
     if (::grantpt(master.get()) != 0) return std::unexpected(failure("grantpt", errno));
@@ -28,7 +29,7 @@ std::expected<pseudo_terminal, error> pseudo_terminal::open(io::window_size size
         return std::unexpected(failure("ptsname_r", number));
     }
     std::string path(name);
-    auto stream = io::descriptor_stream::adopt(*loop::current(), std::move(master), path);
+    auto stream = io::descriptor_stream::adopt(here, std::move(master), path);
     if (!stream) return std::unexpected(std::move(stream).error());
     pseudo_terminal made(*std::move(stream), std::move(path));
     if (auto sized = made.resize(size); !sized) return std::unexpected(std::move(sized).error());

@@ -15,7 +15,8 @@ struct kernel_pipe {
 };
 
 /// Makes a pipe whose ends belong to the current loop. They are closed on exec; to hand one end to
-/// another program, give `process::command` a redirection instead.
+/// another program, give `process::command` a redirection instead. Throws `exception`
+/// (errc::no_loop) on a thread without a loop.
 std::expected<kernel_pipe, error> make_pipe();
 
 /// The end of a FIFO to open.

@@ -107,8 +107,8 @@ public:
 
     /// Adds a datagram to send, a copy; to the peer of a connected socket without `to`. Returns
     /// false if the batch is full or the bytes are more than the room for one.
-    bool add(std::string_view bytes, const address& to);
-    bool add(std::string_view bytes) { return add(bytes, address()); }
+    [[nodiscard]] bool add(std::string_view bytes, const address& to);
+    [[nodiscard]] bool add(std::string_view bytes) { return add(bytes, address()); }
     /// The bytes of datagram `i`, to change them in place: its capacity, and then how much of it is
     /// used.
     std::span<char> room(std::size_t i) noexcept { return {slots_[i].data, slots_[i].room}; }
@@ -267,7 +267,8 @@ public:
     sending reply(const datagram& d, std::string_view bytes) noexcept {
         return std::move(sending(*end_, bytes, d.from.to_endpoint(), cuts_).from(d));
     }
-    /// Sends `bytes` as datagrams of `size` bytes, of which the last may be shorter: cut by the
+    /// Sends `bytes` as datagrams of `size` bytes, of which the last may be shorter, or as none
+    /// where there are no bytes: cut by the
     /// kernel, some 64 at once (UDP_SEGMENT), or by us where it does not. `to` without a family is
     /// the peer of a connected socket. Cancelled, or failed, some of them may have been sent.
     sending send_segments(std::string_view bytes, std::size_t size, const address& to) noexcept {

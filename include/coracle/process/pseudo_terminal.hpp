@@ -16,6 +16,7 @@ namespace coracle::process {
 /// terminal up: its programs get SIGHUP, and read an end.
 class pseudo_terminal {
 public:
+    /// Throws `exception` (errc::no_loop) on a thread without a loop.
     static std::expected<pseudo_terminal, error> open(io::window_size size = {80, 24});
 
     io::descriptor_stream& stream() noexcept { return *master_; }

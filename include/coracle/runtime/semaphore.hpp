@@ -165,7 +165,7 @@ public:
         return permits_.try_take(n) ? semaphore_permit(permits_, n) : semaphore_permit();
     }
     /// Takes `n` permits if that needs no waiting.
-    bool try_acquire(std::size_t n = 1) noexcept { return permits_.try_take(n); }
+    [[nodiscard]] bool try_acquire(std::size_t n = 1) noexcept { return permits_.try_take(n); }
     /// Releases `n` permits, which need not have been acquired.
     void release(std::size_t n = 1) noexcept { permits_.give(n); }
 

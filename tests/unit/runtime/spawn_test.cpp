@@ -1,10 +1,8 @@
 #include "support/trace.hpp"
 #include "support/virtual_time.hpp"
 
-#include <coracle/runtime/call_after.hpp>
 #include <coracle/runtime/spawn.hpp>
 #include <coracle/runtime/task_group.hpp>
-#include <coracle/runtime/ticker.hpp>
 
 #include <gtest/gtest.h>
 
@@ -17,27 +15,6 @@ using namespace coracle;
 using namespace std::chrono_literals;
 using coracle::testing::run_virtually;
 using coracle::testing::trace;
-
-TEST(spawn, throws_on_a_thread_without_a_loop) {
-    bool called = false;
-    const auto f = [&]() -> task<> {
-        called = true;
-        co_return;
-    };
-    const auto operation_of = [](auto&& begin) {
-        try {
-            begin();
-        } catch (const exception& e) {
-            EXPECT_EQ(e.error(), errc::no_loop);
-            return e.error().operation();
-        }
-        return std::string_view("none");
-    };
-    EXPECT_EQ(operation_of([&] { spawn(f); }), "spawn");
-    EXPECT_EQ(operation_of([&] { call_after(0s, [&] { called = true; }).detach(); }), "call_after");
-    EXPECT_EQ(operation_of([] { static_cast<void>(every(1s)); }), "every");
-    EXPECT_FALSE(called);
-}
 
 TEST(spawn, starts_at_once_and_runs_until_the_first_wait) {
     std::string log;
