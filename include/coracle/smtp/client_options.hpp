@@ -74,7 +74,7 @@ struct delivery_reports {
 struct retry_options {
     /// How often at most, besides the first attempt. Default 0.
     unsigned retries = 0;
-    /// Before the first retry; doubled for each further one. Default 1 s.
+    /// Before the first retry; doubled for each further one. At least 1 ms. Default 1 s.
     duration delay = std::chrono::seconds(1);
     /// The longest delay. Default 1 min.
     duration longest_delay = std::chrono::minutes(1);

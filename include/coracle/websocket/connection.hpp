@@ -270,7 +270,7 @@ public:
 
     /// As `connection::send`, from a task on any loop; the bytes are copied where that is another
     /// one. What one task sends arrives in order. Fails with `errc::shutting_down` when the loop of
-    /// the connection has ended.
+    /// the connection ends before it has the bytes.
     operation<void> send(message_type type, std::string bytes) const;
     operation<void> send(std::string text) const {
         return send(message_type::text, std::move(text));

@@ -1,11 +1,12 @@
 #pragma once
 
+#include "runtime/backoff.hpp"
+
 #include <coracle/base/detail/tally.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/smtp/client_options.hpp>
 #include <coracle/smtp/sending.hpp>
 
-#include <algorithm>
 #include <expected>
 
 namespace coracle::smtp::detail {
@@ -29,21 +30,17 @@ public:
             why.on_attempt(attempts);
             if (!why.safe_to_retry() || attempts > options_.retries) co_return std::move(r);
             ++counter_;
-            auto sleeping = sleep_for(delay_before(attempts));
+            delay_ = coracle::detail::next_delay(delay_, options_.delay, options_.longest_delay);
+            auto sleeping = sleep_for(delay_);
             auto slept = co_await as_result(sleeping);
             if (!slept) co_return std::move(r);
         }
     }
 
 private:
-    duration delay_before(unsigned attempt) const noexcept {
-        duration d = options_.delay;
-        for (unsigned i = 1; i < attempt && d < options_.longest_delay; ++i) d *= 2;
-        return std::min(d, options_.longest_delay);
-    }
-
     const retry_options& options_;
     tally& counter_;
+    duration delay_{};  ///< the last one
 };
 
 }  // namespace coracle::smtp::detail

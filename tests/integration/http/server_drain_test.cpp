@@ -320,5 +320,38 @@ TEST(server_drain, cuts_what_is_left_at_the_end_of_the_drain) {
         co_await sleep_for(1s);
         EXPECT_EQ(w.counters().open, 0u);
         EXPECT_EQ(w.counters().cut_by_drain + w.counters().write_timeouts, 2u);
+        const auto report = w.server.drained();
+        EXPECT_EQ(report->in_flight, 2u);
+        EXPECT_EQ(report->cut, w.counters().cut_by_drain);
+        EXPECT_GE(report->cut, 1u);
+        expect_about(report->took, 29s, 2s);
+    });
+}
+
+TEST(server_drain, counts_the_connections_that_waited_when_it_began) {
+    // The preface of HTTP/2, and empty SETTINGS.
+    const std::string preface =
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + std::string("\0\0\0\4\0\0\0\0\0", 9);
+    for_seeds(few, [&preface](world& w) -> task<> {
+        peer early = co_await w.connect();
+        co_await sleep_for(1s);
+        w.server.stop();
+        peer late = co_await w.connect();
+        peer goes_on_in_h2 = co_await w.connect();
+        co_await goes_on_in_h2.send(preface);
+        co_await late.send(get("/hello"));
+        EXPECT_TRUE((co_await late.read_to_end()).ends_with("hello"));
+        co_await early.read_to_end();
+        goes_on_in_h2.close();
+        co_await sleep_for(1s);
+        EXPECT_EQ(w.counters().h2_connections, 1u);
+        EXPECT_EQ(w.counters().draining, 0u);
+        const auto report = w.server.drained();
+        EXPECT_EQ(report->open, 1u);
+        EXPECT_EQ(report->accepted, 2u);
+        EXPECT_EQ(report->served, 1u);
+        EXPECT_EQ(report->cut, 0u);
+        EXPECT_GT(report->took, 0s);
+        EXPECT_LT(report->took, 2s);
     });
 }

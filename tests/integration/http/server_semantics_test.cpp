@@ -339,6 +339,23 @@ TEST(a_stream_that_throws, before_it_began_keeps_the_fields_of_middleware) {
     });
 }
 
+TEST(server_counters, tell_responses_by_the_hundreds_of_their_status) {
+    for_seeds(few, [](world& w) -> task<> {
+        peer p = co_await w.connect();
+        std::string all;
+        for (const char* status : {"200", "299", "300", "304", "399", "400", "404", "499", "500"}) {
+            all += get(std::string("/status?is=") + status);
+        }
+        co_await p.send(all + get("/status?is=599", "Connection: close\r\n"));
+        EXPECT_EQ(count_of(co_await p.read_to_end(), "HTTP/1.1 "), 10U);
+        const auto c = w.counters();
+        EXPECT_EQ(c.responses_2xx, 2U);
+        EXPECT_EQ(c.responses_3xx, 3U);
+        EXPECT_EQ(c.responses_4xx, 3U);
+        EXPECT_EQ(c.responses_5xx, 2U);
+    });
+}
+
 TEST(a_handler_that_throws, because_its_client_has_gone_is_no_failure_of_its_own) {
     http::router r;
     r.use([](http::request& req, const http::handler& next) { return next(req); });

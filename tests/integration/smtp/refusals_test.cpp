@@ -4,6 +4,7 @@
 #include <coracle/runtime/runtime.hpp>
 #include <coracle/smtp/client.hpp>
 #include <coracle/testing/scripted_peer.hpp>
+#include <coracle/testing/simulation.hpp>
 #include <coracle/testing/smtp_sink.hpp>
 #include <coracle/tls/error.hpp>
 
@@ -33,11 +34,13 @@ smtp::message a_message() {
 }
 
 std::expected<smtp::receipt, error> send(const std::string& url, const smtp::client_options& o,
-                                         const smtp::message& m = a_message()) {
+                                         const smtp::message& m = a_message(),
+                                         smtp::client_statistics* counted = nullptr) {
     return block_on([&]() -> task<std::expected<smtp::receipt, error>> {
         smtp::client mail(url, o);
         auto sending = mail.send(m);
         auto r = co_await as_result(sending);
+        if (counted != nullptr) *counted = mail.statistics();
         co_return std::move(r);
     });
 }
@@ -251,10 +254,48 @@ TEST(smtp_refusals, try_again_where_that_is_safe) {
     o.pipelining = false;
     o.retry.retries = 2;
     o.retry.delay = 1ms;
-    const auto r = send(sink.url(), o);
+    smtp::client_statistics s;
+    const auto r = send(sink.url(), o, a_message(), &s);
     ASSERT_TRUE(r) << r.error();
     EXPECT_EQ(r->attempts, 3u);
     EXPECT_EQ(sink.count(), 1u);
+    EXPECT_EQ(s.retries, 2u);
+    EXPECT_EQ(s.failed, 0u);
+    EXPECT_EQ(s.peak, 1u);
+    EXPECT_EQ(s.active, 0u);
+    sink.misbehave({.command = "MAIL", .text = "451 4.3.0 not now"});
+    EXPECT_FALSE(send(sink.url(), o, a_message(), &s));
+    EXPECT_EQ(s.retries, 2u);
+    EXPECT_EQ(s.failed, 1u);
+}
+
+TEST(smtp_refusals, wait_twice_as_long_before_each_further_attempt) {
+    const auto time_of = [](unsigned retries, duration delay, duration longest) {
+        simulation world;
+        smtp_sink_options sinking;
+        sinking.listen = "127.0.0.1:2525";
+        smtp_sink sink(world.loop(), sinking);
+        sink.misbehave({.command = "MAIL", .text = "451 4.3.0 not now"});
+        duration took{};
+        world.run([&]() -> task<> {
+            smtp::client_options o = test_options();
+            o.retry.retries = retries;
+            o.retry.delay = delay;
+            o.retry.longest_delay = longest;
+            smtp::client mail(sink.url(), o);
+            const smtp::message m = a_message();
+            const time_point begun = world.now();
+            auto sending = mail.send(m);
+            const auto r = co_await as_result(sending);
+            EXPECT_FALSE(r);
+            took = world.now() - begun;
+        });
+        return took;
+    };
+    const duration took = time_of(4, 1s, 3s);
+    EXPECT_GE(took, 1s + 2s + 3s + 3s);
+    EXPECT_LT(took, 9500ms);
+    EXPECT_LT(time_of(4, 5s, 1s), 4500ms) << "never longer than the longest";
 }
 
 TEST(smtp_refusals, notice_a_connection_that_was_closed_while_it_waited) {

@@ -55,6 +55,9 @@ TEST(websocket_server, sends_no_close_code_that_stands_for_none) {
         const websocket::sender other = ws.sender();
         for (const int code : {999, 1004, 1005, 1006, 1015, 5000}) {
             EXPECT_THROW(other.close(static_cast<close_code>(code)), exception) << code;
+            auto refused = co_await as_result(ws.close(static_cast<close_code>(code)));
+            EXPECT_EQ(refused.error(), std::errc::invalid_argument) << code;
+            EXPECT_TRUE(ws.is_open()) << code;
         }
         other.close(close_code::try_again_later);
         co_await ws.closed();
@@ -63,6 +66,33 @@ TEST(websocket_server, sends_no_close_code_that_stands_for_none) {
         raw_peer p = co_await w.connect();
         co_await p.shake_hands("/ws");
         EXPECT_EQ(co_await p.read_close(), close_code::try_again_later);
+    });
+}
+
+TEST(websocket_server, closes_once_for_all_who_ask) {
+    int ended = 0;
+    const auto handler = [&ended](websocket::connection& ws) -> task<> {
+        const auto one = [&](close_code c) -> task<> {
+            co_await ws.close(c);
+            ++ended;
+        };
+        co_await when_all(one(close_code::going_away), one(close_code::normal));
+        EXPECT_EQ(ws.status().code, close_code::going_away);
+        co_await ws.close();
+        ++ended;
+    };
+    on_route({}, handler, [&ended](chat_world& w, const auto&) -> task<> {
+        ended = 0;
+        raw_peer p = co_await w.connect();
+        co_await p.shake_hands("/ws");
+        const auto first = co_await p.read();
+        EXPECT_EQ(first.why(), close_code::going_away);
+        co_await sleep_for(1s);
+        EXPECT_EQ(ended, 0) << "the peer has not closed yet";
+        co_await p.send(close_frame(close_code::going_away));
+        EXPECT_EQ(co_await p.stream().read_to_end(), "") << "another close frame";
+        co_await sleep_for(1s);
+        EXPECT_EQ(ended, 3);
     });
 }
 

@@ -455,6 +455,40 @@ TEST(websocket_server, measures_nothing_by_pongs_to_no_ping) {
     });
 }
 
+TEST(websocket_server, fails_a_ping_whose_pong_will_never_come) {
+    for (const bool lost : {true, false}) {
+        std::optional<error> waiting;
+        std::optional<error> late;
+        const auto pinging = [&](websocket::connection& ws) -> task<> {
+            auto first = co_await as_result(ws.ping());
+            if (!first) waiting = first.error();
+            auto second = co_await as_result(ws.ping());
+            if (!second) late = second.error();
+        };
+        on_route({}, pinging, [&](chat_world& w, const auto&) -> task<> {
+            waiting.reset();
+            late.reset();
+            raw_peer p = co_await w.connect();
+            co_await p.shake_hands("/ws");
+            const auto ping = co_await p.read();
+            EXPECT_EQ(ping.code(), frame_opcode::ping);
+            if (lost)
+                p.stream().close(true);
+            else
+                co_await p.send(close_frame(close_code::normal));
+            co_await sleep_for(1s);
+            for (const auto& failure : {waiting, late}) {
+                const bool fails = failure && failure->code();
+                EXPECT_TRUE(fails) << lost;
+                if (!fails) continue;
+                const std::errc expected =
+                    lost ? std::errc::connection_reset : std::errc::broken_pipe;
+                EXPECT_EQ(*failure, expected) << *failure;
+            }
+        });
+    }
+}
+
 TEST(websocket_server, measures_round_trips) {
     const auto pinging = [](websocket::connection& ws) -> task<> {
         const duration first = co_await ws.ping();

@@ -89,6 +89,45 @@ TEST(client_retries, do_not_wait_longer_than_they_may) {
     EXPECT_EQ(r.info.attempts, 1U);
 }
 
+/// How long a call took that nobody accepts, with a second before its first retry and at most four
+/// before any.
+duration time_of_retries(unsigned retries, bool backoff) {
+    simulation sim(1);
+    duration took{};
+    sim.run([&]() -> task<> {
+        http::client_options o;
+        o.retry.retries = retries;
+        o.retry.delay = 1s;
+        o.retry.longest_delay = 4s;
+        o.retry.backoff = backoff;
+        http::client client(o);
+        const time_point begun = sim.now();
+        auto call = client.get("http://127.0.0.1:80/");
+        const auto refused = co_await as_result(call);
+        EXPECT_FALSE(refused);
+        EXPECT_EQ(client.statistics().retries, retries);
+        took = sim.now() - begun;
+    });
+    return took;
+}
+
+TEST(client_retries, wait_twice_as_long_each_time_less_a_part_by_chance) {
+    duration most{};
+    for (unsigned retries = 1; retries <= 5; ++retries) {
+        const duration delays[] = {1s, 2s, 4s, 4s, 4s};
+        most += delays[retries - 1];
+        const duration took = time_of_retries(retries, true);
+        EXPECT_GE(took, most / 2) << retries;
+        EXPECT_LT(took, most) << retries;
+    }
+}
+
+TEST(client_retries, come_at_equal_distances_without_backoff) {
+    const duration took = time_of_retries(5, false);
+    EXPECT_GE(took, 5s);
+    EXPECT_LT(took, 5100ms);
+}
+
 TEST(client_retries, may_have_a_budget_without_an_end) {
     const scripted_peer peer(script().read_head().cut());
     http::client_options o;
