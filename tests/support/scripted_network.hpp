@@ -140,15 +140,9 @@ private:
 /// Runs `f(network)`, which gives a task, in virtual time; a `loop` is current meanwhile.
 template <class F>
 void run_scripted(F f) {
-    const logger silent;
     auto owned = std::make_unique<scripted_network>();
     scripted_network& network = *owned;
-    loop l(std::move(owned), silent);
-    bool done = false;
-    coracle::detail::blocking_child<void> main(done);
-    l.post([&] { main.begin(f(network), l, &l.root(), "test").resume(); });
-    l.run_until(done);
-    coracle::detail::value_of<void>(main, "run_scripted");
+    run_on(std::move(owned), [&] { return f(network); });
 }
 
 }  // namespace coracle::testing

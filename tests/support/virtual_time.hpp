@@ -4,6 +4,8 @@
 #include <coracle/runtime/sleep.hpp>
 
 #include <cstdlib>
+#include <memory>
+#include <utility>
 
 namespace coracle::testing {
 
@@ -56,17 +58,23 @@ private:
     bool woken_ = false;
 };
 
-/// `block_on` in virtual time.
+/// `block_on` on a backend of the test's own.
 template <class F>
-auto run_virtually(F f) {
+auto run_on(std::unique_ptr<backend> own, F f) {
     using T = coracle::detail::await_result<std::invoke_result_t<F&>>;
     const logger silent;
-    loop l(std::make_unique<virtual_backend>(), silent);
+    loop l(std::move(own), silent);
     bool done = false;
     coracle::detail::blocking_child<T> main(done);
     l.post([&] { main.begin(coracle::detail::to_task(f()), l, &l.root(), "test").resume(); });
     l.run_until(done);
-    return coracle::detail::value_of<T>(main, "run_virtually");
+    return coracle::detail::value_of<T>(main, "run_on");
+}
+
+/// `block_on` in virtual time.
+template <class F>
+auto run_virtually(F f) {
+    return run_on(std::make_unique<virtual_backend>(), std::move(f));
 }
 
 }  // namespace coracle::testing

@@ -1,3 +1,6 @@
+#include "support/failing_calls.hpp"
+
+#include <coracle/fs/file.hpp>
 #include <coracle/runtime/futex.hpp>
 #include <coracle/runtime/offload.hpp>
 #include <coracle/runtime/runtime.hpp>
@@ -6,9 +9,11 @@
 #include <coracle/runtime/when_any.hpp>
 #include <coracle/runtime/with_timeout.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <future>
 #include <memory>
 #include <stdexcept>
@@ -18,6 +23,7 @@
 
 using namespace coracle;
 using namespace std::chrono_literals;
+using coracle::testing::failing_calls;
 
 TEST(offload, runs_work_on_another_thread_and_comes_back) {
     const auto main = []() -> task<> {
@@ -169,4 +175,46 @@ TEST(thread_pool, refuses_what_would_wait_beyond_its_queue_and_does_the_rest) {
         gate.set_value();
     }
     EXPECT_EQ(done, 3);
+}
+
+TEST(thread_pool, of_a_runtime_has_the_queue_that_was_asked_for) {
+    runtime_options o;
+    o.offload_threads = 1;
+    o.offload_queue = 2;
+    runtime rt(o);
+    thread_pool& pool = *rt.offload_pool();
+    std::promise<void> gate;
+    std::promise<void> running;
+    EXPECT_TRUE(pool.try_post([&] {
+        running.set_value();
+        gate.get_future().wait();
+    }));
+    running.get_future().wait();
+    EXPECT_TRUE(pool.try_post([] {}));
+    EXPECT_TRUE(pool.try_post([] {}));
+    EXPECT_FALSE(pool.try_post([] {}));
+    gate.set_value();
+}
+
+TEST(thread_pool, that_can_start_no_thread_fails_what_it_is_given) {
+    if (!failing_calls::available()) GTEST_SKIP() << "calls are not replaced in this build";
+    runtime_options o;
+    o.backend = backend_kind::epoll;  // io_uring syncs files without a thread
+    const auto main = []() -> task<> {
+        const auto where = [] { return std::this_thread::get_id(); };
+        fs::file null = fs::file::adopt(::open("/dev/null", O_RDWR | O_CLOEXEC), "/dev/null");
+        {
+            const failing_calls fails("pthread_create", EAGAIN, 1, true);
+            auto refused = co_await as_result(offload(where));
+            EXPECT_EQ(refused.error(), std::errc::resource_unavailable_try_again);
+            EXPECT_FALSE(loop::current()->offload_pool()->try_post([] {}));
+            auto synced = co_await as_result(null.sync());
+            EXPECT_EQ(synced.error(), std::errc::not_enough_memory);
+            auto closed = co_await as_result(null.close());
+            EXPECT_TRUE(closed);
+            EXPECT_TRUE(fails.happened());
+        }
+        EXPECT_NE(co_await offload(where), std::this_thread::get_id()) << "later there is one";
+    };
+    block_on(main, o);
 }

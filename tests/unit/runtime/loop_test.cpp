@@ -124,13 +124,38 @@ TEST(post, destroys_what_is_left_when_the_loop_is_destroyed) {
     EXPECT_EQ(token.use_count(), 1);
 }
 
-TEST(loop, reads_the_wall_clock_once_a_turn) {
+TEST(loop, has_the_time_of_the_wall_and_random_numbers) {
     block_on([]() -> task<> {
-        const auto first = loop::current()->unix_time();
-        EXPECT_GT(first, 1'700'000'000);
-        co_await yield();
-        EXPECT_GE(loop::current()->unix_time(), first);
+        EXPECT_GT(loop::current()->unix_time(), 1'700'000'000);
         EXPECT_NE(loop::current()->random(), loop::current()->random());
+        co_return;
+    });
+}
+
+TEST(loop, reads_the_wall_clock_once_a_second_and_notices_that_it_was_set) {
+    class settable_clock final : public coracle::testing::virtual_backend {
+    public:
+        std::int64_t wall_clock() noexcept override {
+            ++reads;
+            return virtual_backend::wall_clock() + ahead.count();
+        }
+        int reads = 0;
+        duration ahead{};
+    };
+    auto owned = std::make_unique<settable_clock>();
+    settable_clock& clock = *owned;
+    coracle::testing::run_on(std::move(owned), [&clock]() -> task<> {
+        loop& here = *loop::current();
+        const std::int64_t first = here.unix_time();
+        for (int i = 0; i != 99; ++i) {
+            co_await sleep_for(5ms);
+            EXPECT_EQ(here.unix_time(), first);
+        }
+        EXPECT_EQ(clock.reads, 1);
+        clock.ahead = -1h;
+        co_await sleep_for(1s);
+        EXPECT_EQ(here.unix_time(), first + 1 - 3600);
+        EXPECT_EQ(clock.reads, 2);
     });
 }
 

@@ -44,6 +44,19 @@ TEST(signal_set, waits_for_a_signal_to_the_process) {
     });
 }
 
+TEST(signal_set, has_one_task_that_waits) {
+    signal_set signals{SIGUSR1};
+    block_on([&]() -> task<> {
+        const auto second = [&]() -> task<> {
+            auto refused = co_await as_result(signals.next());
+            EXPECT_EQ(refused.error(), std::errc::device_or_resource_busy);
+            ::raise(SIGUSR1);
+        };
+        auto [number, nothing] = co_await when_all(signals.next(), second());
+        EXPECT_EQ(number, SIGUSR1);
+    });
+}
+
 TEST(signal_set, tells_who_has_sent_a_signal) {
     signal_set signals{SIGUSR1};
     EXPECT_EQ(::kill(::getpid(), SIGUSR1), 0);
