@@ -349,62 +349,68 @@ TEST(client_h2, compresses_without_a_table_once_the_server_keeps_none) {
     });
 }
 
+/// A response with the content "fine", and in it `n` frames of a kind that has a limit.
+std::string response_with(std::string_view kind, std::uint32_t stream, int n) {
+    using http::h2::frame_type;
+    using namespace http::h2::flag;
+    const std::string last = frame(frame_type::data, end_stream, stream, "fine");
+    if (kind == "continuations") {
+        std::string bytes = frame(frame_type::headers, 0, stream, "\x88");
+        for (int i = 1; i < n; ++i) bytes += frame(frame_type::continuation, 0, stream, "");
+        return bytes + frame(frame_type::continuation, end_headers, stream, "") + last;
+    }
+    std::string one = frame(static_cast<frame_type>(0xbb), 0, 0, "");
+    if (kind == "pings") one = frame(frame_type::ping, 0, 0, "12345678");
+    if (kind == "settings_frames") one = frame(frame_type::settings, 0, 0, "");
+    if (kind == "empty_data") one = frame(frame_type::data, 0, stream, "");
+    if (kind == "small_data") one = frame(frame_type::data, 0, stream, "x");
+    std::string bytes = frame(frame_type::headers, end_headers, stream, "\x88");
+    for (int i = 0; i != n; ++i) bytes += one;
+    return bytes + last;
+}
+
 TEST(client_h2, keeps_to_its_own_limits) {
-    // At each of them, and one beyond.
-    const auto flood = [](const char* name, http::h2_limits& l, int& wanted) {
-        const std::string_view n = name;
-        // One is free for the stream.
-        if (n == "pings") wanted = static_cast<int>(l.pings = 7) + 1;
-        if (n == "settings") wanted = static_cast<int>(l.settings_frames = 5) - 1;
-        if (n == "idle_frames") wanted = static_cast<int>(l.idle_frames = 9);
-        if (n == "continuations") wanted = static_cast<int>(l.continuations = 3);
+    using limits = http::h2_limits;
+    using counters = http::client_h2_statistics;
+    const struct row {
+        const char* name;
+        std::uint32_t limits::*limit;
+        std::uint32_t value;
+        int allowed;
+        std::uint64_t counters::*counter;
+    } rows[] = {
+        {"pings", &limits::pings, 7, 8, &counters::pings},  // one is free for the stream
+        {"settings_frames", &limits::settings_frames, 5, 4, &counters::settings},  // and the first
+        {"idle_frames", &limits::idle_frames, 9, 9, &counters::idle_frames},
+        {"continuations", &limits::continuations, 3, 3, &counters::continuations},
+        {"empty_data", &limits::empty_data, 4, 4, &counters::empty_data},
+        // Each byte alone is charged 255.
+        {"small_data", &limits::small_data, 800, 3, &counters::small_data},
     };
-    for (const char* name : {"pings", "settings", "idle_frames", "continuations"}) {
+    for (const row& row : rows) {
         http::pool_options p;
-        int allowed = 0;
-        flood(name, p.h2.limits, allowed);
+        p.h2.limits.*row.limit = row.value;
         for (const bool beyond : {false, true}) {
+            const int n = row.allowed + (beyond ? 1 : 0);
             with_peer(
                 [&](h2_script_server& peer, http::client& client) -> task<> {
-                    using http::h2::frame_type;
                     peer.on_end = [&](connection& c, request& r) {
-                        const int n = allowed + (beyond ? 1 : 0);
-                        const std::string_view kind = name;
-                        std::string bytes;
-                        if (kind == "continuations") {
-                            bytes = frame(frame_type::headers, 0, r.id(), "\x88");
-                            for (int i = 1; i < n; ++i)
-                                bytes += frame(frame_type::continuation, 0, r.id(), "");
-                            bytes += frame(frame_type::continuation, http::h2::flag::end_headers,
-                                           r.id(), "");
-                            bytes +=
-                                frame(frame_type::data, http::h2::flag::end_stream, r.id(), "fine");
-                            c.send_raw(std::move(bytes));
-                            return;
-                        }
-                        for (int i = 0; i != n; ++i) {
-                            if (kind == "pings")
-                                bytes += frame(frame_type::ping, 0, 0, "12345678");
-                            else if (kind == "settings")
-                                bytes += frame(frame_type::settings, 0, 0, "");
-                            else
-                                bytes += frame(static_cast<frame_type>(0xbb), 0, 0, "");
-                        }
-                        c.send_raw(std::move(bytes));
-                        c.respond(r, "fine");
+                        c.send_raw(response_with(row.name, r.id(), n));
                     };
                     const auto r = co_await as_result(client.get(peer.url()).full());
                     co_await sleep_for(100ms);
-                    const auto s = client.statistics().h2;
-                    const std::uint64_t counted =
-                        s.pings + s.settings + s.idle_frames + s.continuations;
                     // The response may have gone first.
-                    EXPECT_TRUE(beyond || (r && r->body == "fine")) << name;
-                    const std::string limit = std::string("h2_limits::") + name;
+                    EXPECT_TRUE(beyond || (r && r->body.ends_with("fine"))) << row.name;
+                    const std::string limit = std::string("h2_limits::") + row.name;
                     EXPECT_TRUE(r || r.error().message().find(limit) != std::string::npos)
                         << r.error();
-                    EXPECT_EQ(client.statistics().connections, beyond ? 0u : 1u) << name;
-                    EXPECT_EQ(counted, beyond ? 1u : 0u) << name;
+                    EXPECT_EQ(client.statistics().connections, beyond ? 0u : 1u) << row.name;
+                    const counters counted = client.statistics().h2;
+                    for (const auto& other : rows) {
+                        const bool is_it = beyond && other.counter == row.counter;
+                        EXPECT_EQ(counted.*other.counter, is_it ? 1u : 0u)
+                            << other.name << " at " << row.name;
+                    }
                 },
                 p, over_h2(), 1);
         }
@@ -512,6 +518,7 @@ TEST(client_h2, counts_interim_responses) {
                 c.respond(r, "late");
             };
             const auto r = co_await as_result(client.get(peer.url()).full());
+            EXPECT_EQ(client.statistics().h2.interim_responses, interim == 16 ? 0U : 1U);
             EXPECT_EQ(r.has_value(), interim == 16);
             if (r) co_return;
             EXPECT_EQ(r.error(), errc::limit_exceeded) << r.error();
