@@ -296,7 +296,7 @@ TEST_F(static_files, do_not_list_directories_by_default) {
     EXPECT_EQ(get(s, "/sub/").status(), 404);
 }
 
-TEST_F(static_files, that_the_system_does_not_remember_are_found_on_another_thread) {
+TEST_F(static_files, in_directories_of_directories_are_found) {
     const local_server s(files());
     all_.write("root/deep/er/a.txt", "found");
     EXPECT_EQ(get(s, "/deep/er/never-asked-for-before").status(), 404);
@@ -339,6 +339,41 @@ task<std::optional<bool>> ask_and_leave(const http::handler& h, const thread_poo
 }
 
 }  // namespace
+
+TEST_F(static_files, that_the_system_does_not_remember_are_looked_for_on_another_thread) {
+    all_.write("root/deep/er/a.txt", "found");
+    const http::handler h = files();
+    roadblock block;
+    runtime_options options;
+    options.loops = 1;
+    options.offload_threads = 1;
+    options.file_threads = 0;  // files share it
+    int status = 0;
+    runtime rt(options);
+    rt.run([&](loop& l) -> task<> {
+        const auto blocks = [&] { block.wait(); };
+        const auto both = [&](task_group& g) -> task<> {
+            g.spawn([&]() -> task<> { co_await offload(blocks); });
+            while (l.file_pool()->queued() != 0) co_await yield();
+            g.spawn([&]() -> task<> {
+                http::request req;
+                http::request::parts parts;
+                parts.path = "/deep/er/never-asked-for-before";
+                req.assign(parts);
+                http::response response;
+                task<http::response> pending;
+                EXPECT_FALSE(h.call(req, response, pending)) << "it was looked for on the loop";
+                if (pending) response = co_await std::move(pending);
+                status = static_cast<int>(response.status());
+            });
+            while (status == 0 && l.file_pool()->queued() == 0) co_await yield();
+            EXPECT_EQ(status, 0);
+            block.open();
+        };
+        co_await with_task_group(both);
+    });
+    EXPECT_EQ(status, 404);
+}
 
 TEST_F(static_files, do_not_wait_behind_work_that_was_offloaded) {
     all_.write("root/a.bin", text(100));

@@ -4,6 +4,7 @@
 
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/testing/local_server.hpp>
+#include <coracle/testing/scripted_peer.hpp>
 #include <coracle/testing/simulation.hpp>
 
 #include <gtest/gtest.h>
@@ -80,6 +81,36 @@ TEST_P(slow_uploads, are_idle_where_nothing_is_taken) {
         EXPECT_EQ(sent.error(), std::errc::timed_out);
         EXPECT_EQ(sent.error().phase(), phase::send);
         EXPECT_LT(sim_.now() - began, 5s);
+    });
+}
+
+// Its calls share the socket, so the limit is no option of one of them.
+TEST(a_server_of_http_2, that_reads_nothing_for_a_minute_is_given_up) {
+    // An upload may fill all windows: those of streams, and that of the connection.
+    const std::string wide("\0\0\6\4\0\0\0\0\0\0\4\x7f\xff\xff\xff"
+                           "\0\0\4\x8\0\0\0\0\0\x7f\xff\0\0",
+                           28);
+    simulation sim(1);
+    scripted_peer peer(sim.loop(), script().read_until("SM\r\n\r\n").send(wide).stall());
+    sim.run([&]() -> task<> {
+        http::client_options o;
+        o.proxy_from_environment = false;
+        o.http_version = http::version_choice::http_2;
+        o.idle_timeout = o.first_byte_timeout = 0s;
+        http::client client(o);
+        const time_point began = sim.now();
+        const std::string large(50'000'000, 'x');
+        auto sending = client.post(peer.url()).body(large).full();
+        const auto sent = co_await as_result(sending);
+        EXPECT_FALSE(sent);
+        if (!sent) {
+            EXPECT_EQ(sent.error(), std::errc::timed_out);
+            EXPECT_EQ(sent.error().phase(), phase::send);
+        }
+        EXPECT_GE(sim.now() - began, 60s);
+        EXPECT_LT(sim.now() - began, 65s);
+        EXPECT_EQ(client.statistics().connections, 0U);
+        peer.stop();
     });
 }
 
