@@ -5,6 +5,7 @@
 
 #include <coracle/testing/local_server.hpp>
 #include <coracle/testing/scripted_peer.hpp>
+#include <coracle/testing/simulation.hpp>
 #include <coracle/tls/error.hpp>
 
 #include <gmock/gmock.h>
@@ -16,6 +17,7 @@
 namespace coracle::testing {
 namespace {
 
+using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
 TEST(client_connections, are_used_again_and_counted) {
@@ -193,6 +195,35 @@ void expect_stale_ones_replaced(bool secure) {
     const scripted_peer never(script().read_head().cut(), how);
     EXPECT_TRUE(failure_of(client.get(never.url())).code());
     EXPECT_EQ(never.connections(), 1U);
+}
+
+TEST(client_connections, through_a_tunnel_tell_when_the_proxy_had_connected) {
+    simulation sim(1);
+    const script behind = script().read_head().pause(3s).send("HTTP/1.1 200 OK\r\n\r\n");
+    script through_it = behind;
+    through_it.start_tls().read_head().respond("one");
+    scripted_peer proxy(sim.loop(), through_it, {.self_signed = true});
+    scripted_peer direct(sim.loop(), script().read_head().respond("two"), {.self_signed = true});
+    sim.run([&]() -> task<> {
+        http::client_options o;
+        o.proxy_from_environment = false;
+        o.insecure = true;
+        o.http_version = http::version_choice::http_1_1;
+        http::client plain(o);
+        const http::full_response two = co_await plain.get(direct.url()).full();
+        EXPECT_EQ(two.info.times.tunnelled, 0s);
+        EXPECT_GT(two.info.times.connected, 0s);
+        o.proxy = "http://" + proxy.address().to_string();
+        http::client client(o);
+        const http::full_response one = co_await client.get("https://origin.test/").full();
+        const http::call_timings& t = one.info.times;
+        EXPECT_GT(t.connected, 0s);
+        EXPECT_GE(t.tunnelled, t.connected + 3s);
+        EXPECT_GE(t.secured, t.tunnelled);
+        EXPECT_GE(t.first_byte, t.secured);
+        proxy.stop();
+        direct.stop();
+    });
 }
 
 TEST(client_connections, that_were_stale_are_replaced_once_but_never_for_post) {
