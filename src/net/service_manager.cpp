@@ -81,7 +81,8 @@ std::expected<service_manager, error> service_manager::from_environment() {
 std::expected<void, error> service_manager::notify(std::string_view assignments) const {
     if (!socket_) return {};
     const auto* const to = reinterpret_cast<const sockaddr*>(to_.bytes);
-    // Its queue is short, and without READY=1 it ends us. Of these there will be others.
+    // The queue of systemd is short. READY=1 must not be lost, or it ends the process; WATCHDOG and
+    // STATUS are sent again later.
     const bool may_be_lost =
         (assignments.starts_with("WATCHDOG=") || assignments.starts_with("STATUS=")) &&
         assignments.find('\n') == std::string_view::npos;

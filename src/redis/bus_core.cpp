@@ -263,7 +263,8 @@ task<bool> bus_core::listen_once(net::resolver* names, backoff* delays) {
     co_return true;
 }
 
-/// Returns false where there is one: a connection that is lost before all stood does not end it.
+/// Returns false if there is one already: a connection that is lost before all subscriptions are
+/// confirmed does not end it.
 bool bus_core::begin_gap(error why) noexcept {
     if (gap_) return false;
     if (connections_ != 0) gap_since_ = loop::current()->now();
@@ -440,7 +441,7 @@ void bus_core::want_retained(std::string pattern, bool again, unsigned page) {
         at->second = at->second || again;
         return;
     }
-    // First, so that none is noted that is not there, where memory fails.
+    // First: without memory, `unbegun_` must name nothing that `to_fetch_` lacks.
     to_fetch_.push_back({pattern, again, page});
     unbegun_.emplace(std::move(pattern), again);
 }

@@ -127,8 +127,8 @@ void runtime::run_loop(std::size_t index, unique_function<task<>(loop&)>& f, loo
     l.run_until(all.over(index));
 }
 
-/// Runs a loop; an exception that leaves it ends all. Whoever posted to it, and waits for what
-/// comes back, gets that also from a loop that did not run.
+/// Runs a loop; an exception that leaves it ends all. Tasks of other loops that wait for a reply to
+/// what they posted get one also where this loop never ran.
 void runtime::run_beside(std::size_t index, unique_function<task<>(loop&)>& f,
                          loop_group& all) noexcept {
     try {

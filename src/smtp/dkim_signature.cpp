@@ -136,8 +136,8 @@ dkim_signer::dkim_signer(dkim_options o) {
     for (const std::string& name : o.fields) {
         if (!mime::detail::is_token(name)) refuse("fields: no name of a field: " + name);
     }
-    // A verifier takes each field of a name once, and more names than fields for the lack of
-    // others.
+    // A verifier takes each field once. A name that is listed more often than there are fields
+    // signs that there are no more, so a name is listed once here.
     std::vector<std::string> named;
     std::erase_if(o.fields, [&named](const std::string& name) {
         std::string small = coracle::detail::lower(name);

@@ -45,8 +45,8 @@ error wrong_size(const content& c) {
                           " has another size than it had"));
 }
 
-/// Returns the next bytes of `all`, of which `given` were given: so few that a slow connection,
-/// which has a limit of time for each piece, sends them in that.
+/// Returns the next bytes of `all`, of which `given` were given: few enough that a slow connection
+/// sends them within the timeout of one piece.
 std::string_view next_piece(std::string_view all, std::size_t& given) noexcept {
     const std::string_view piece = all.substr(given, piece_size);
     given += piece.size();

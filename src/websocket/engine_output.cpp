@@ -22,9 +22,9 @@ constexpr std::size_t least_fragment = 64 * 1024;
 /// The most pongs that wait to be sent; beyond that only the last one is kept.
 constexpr unsigned most_unsent_pongs = 32;
 
-/// RFC 7692 section 7.2.1: what a flush ends with is left out.
+/// The end of each flush, which is left out (RFC 7692 section 7.2.1).
 constexpr std::string_view deflate_tail("\x00\x00\xff\xff", 4);
-/// RFC 7692 section 7.2.3.6: what a message becomes that adds nothing.
+/// The payload of a compressed message without content (RFC 7692 section 7.2.3.6).
 constexpr std::string_view empty_block("\x00", 1);
 
 }  // namespace

@@ -142,7 +142,7 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> running_call::conn
     const tls::session_info** secured) {
     tls::client_context* security = nullptr;
     if (origin_->secure()) {
-        // Before anyone is troubled who could not be spoken to.
+        // First, so that no connection is opened which TLS could not use.
         auto context = origin_->get_transport().tls();
         if (!context) co_return std::unexpected(fail(std::move(context).error(), phase::tls));
         security = *context;

@@ -163,7 +163,7 @@ client_h2_connection* connection_pool::shared_with_place(
 }
 
 /// Returns true if `o` must not use a free place for now, because others are first. It is served
-/// when they are no more, or have had their time.
+/// once no earlier origin waits, or has done so for `giving_way`.
 bool connection_pool::gives_way(origin& o) noexcept {
     if (!others_are_first(o)) return false;
     const time_point since = origin_of(*ready_.front()).waiting_.front()->since();

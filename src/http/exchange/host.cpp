@@ -54,7 +54,7 @@ void exchange_host::write_record(const exchange& e, const net::address& peer,
     }
 }
 
-/// The response is on its way, and the others hear of it.
+/// Logs it, and no more: the response is on its way, and the other observers are called.
 void exchange_host::observer_failed(const net::address& peer) const noexcept {
     try {
         log(log_level::error, peer,

@@ -98,10 +98,9 @@ void h1_connection::end() noexcept {
     delete this;
 }
 
-/// Requests under way end as usual, and the heads of their responses say that nothing follows. A
-/// client that is idle may just be sending: a request that crosses the close would be lost. So has
-/// the rest of a head a moment to arrive, and no more: whoever sent its begin may be silent for
-/// ever.
+/// Requests under way end as usual, and the heads of their responses say that nothing follows. An
+/// idle client may just be sending: a request that crosses the close would be lost. The rest of a
+/// head that has begun has the same short time, since its client may never send it.
 void h1_connection::drain() noexcept {
     const bool waits_for_head = phase_ == phase::idle || phase_ == phase::head;
     if (!waits_for_head || !reading_) return;

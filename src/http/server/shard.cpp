@@ -475,8 +475,8 @@ shard::waiting shard::take_in_one(task_group& handshakes, bound_listener& from) 
     }
 }
 
-/// Takes in those that wait at listeners of ours, and at those that another process was given: it
-/// may have failed, and harm it does it none.
+/// Accepts the connections that wait at our listeners, also at those that another process has now:
+/// it may have failed, and this does it no harm.
 task<> shard::take_in_waiting(task_group& handshakes) {
     constexpr unsigned in_one_turn = 64;
     unsigned taken = 0;

@@ -42,8 +42,8 @@ void mix_equals(std::vector<net::mail_host>& hosts, loop& l) {
     }
 }
 
-/// Returns true if what is asked for cannot be, of whatever host. A name or an address that its
-/// domain has published may be as invalid: a link-local one, say.
+/// Returns true if the options of the caller are invalid for every host. An invalid name or address
+/// that the domain has published, such as a link-local one, is not meant.
 bool is_about_arguments(const error& why) noexcept {
     return why == std::errc::invalid_argument && why.phase() != phase::resolve &&
            why.phase() != phase::connect;

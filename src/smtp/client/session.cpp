@@ -223,9 +223,9 @@ private:
         auto exchange = make_exchange(name, who, where, offered);
         auto running = run_exchange(*exchange, name);
         auto finished = co_await std::move(running);
-        // There are several kinds of bindings, and a server need not have ours. One whose
-        // certificate nobody has verified may be the one that the binding tells of: it never gets
-        // none.
+        // There are several kinds of bindings, and a server need not have ours. Where its
+        // certificate was not verified it may stand between us and the server, which only a binding
+        // shows: there it never gets an exchange without one.
         if (!bindings.empty()) bindings.erase(bindings.begin());
         if (secured != nullptr && secured->verified()) bindings.emplace_back();
         for (channel_binding& next : bindings) {

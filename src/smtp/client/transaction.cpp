@@ -331,7 +331,7 @@ task<std::expected<void, error>> transaction::send_data(outgoing_mail& mail) {
     if (!said) co_return std::unexpected(failed(said.error(), "DATA"));
     if (said->code != 354) {
         over().needs_reset = true;
-        // Whoever says 2xx here takes commands for the mail, or the mail for commands.
+        // After a 2xx here it may take the mail for commands, or commands for the mail.
         if (!said->transient() && !said->permanent()) over().break_off();
         co_return std::unexpected(reply_error("DATA", *std::move(said), recipients_));
     }
