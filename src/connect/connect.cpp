@@ -41,7 +41,7 @@ task<result> connect_to_path(time_point start, const options& o) {
         co_return std::unexpected(e.on("unix:" + o.unix_socket()));
     }
     auto attempt = net::connect(*path, o.socket());
-    auto limited = with_deadline(coracle::detail::later(start, o.limit()), std::move(attempt));
+    auto limited = with_deadline(coracle::detail::later(start, o.timeout()), std::move(attempt));
     auto s = co_await as_result(std::move(limited));
     if (!s && s.error() == std::errc::timed_out) {
         error e(std::errc::timed_out, "connect", phase::connect);

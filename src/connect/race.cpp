@@ -29,8 +29,8 @@ std::optional<std::vector<net::address>> known_addresses(const options& o, std::
 race::race(net::resolver& names, const std::string& host, std::uint16_t port, const options& o,
            time_point start)
     : names_(&names), host_(&host), port_(port), options_(o), start_(start),
-      give_up_(coracle::detail::later(start, o.limit())),
-      give_up_names_at_(coracle::detail::later(names.owner().now(), o.resolve_limit())) {
+      give_up_(coracle::detail::later(start, o.timeout())),
+      give_up_names_at_(coracle::detail::later(names.owner().now(), o.resolve_timeout())) {
     socket_options each = o.socket();
     each.fast_open = false;
     options_.socket(each).only(effective_family(o));

@@ -12,7 +12,7 @@ using result = race::result;
 /// Returns the address of a numeric host, if no race and no timeout is needed.
 std::optional<net::address> only_address(std::string_view host, std::uint16_t port,
                                          const options& o) {
-    if (o.limit() != duration::max() || o.only() != net::family::none) return {};
+    if (o.timeout() != duration::max() || o.only() != net::family::none) return {};
     if (o.socket().local.size != 0 || o.socket().fast_open) return {};
     auto address = net::parse_ip(host, port);
     if (address && known_addresses(o, host, port)) return {};

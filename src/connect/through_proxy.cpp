@@ -63,7 +63,7 @@ bool resolves_here(proxy_kind k) noexcept {
 
 through_proxy::through_proxy(net::resolver& names, const options& o)
     : names_(&names), options_(o), proxy_(*options_.proxy()), start_(names.owner().now()),
-      give_up_(coracle::detail::later(start_, o.limit())), subject_(proxy_.to_string()) {}
+      give_up_(coracle::detail::later(start_, o.timeout())), subject_(proxy_.to_string()) {}
 
 task<through_proxy::result> through_proxy::connect_to_proxy() {
     auto s = co_await reach();
@@ -106,7 +106,7 @@ task<std::expected<through_proxy::addresses, error>> through_proxy::resolve(cons
                                                    : names_->resolve(host, port, only);
         const time_point now = names_->owner().now();
         const time_point due =
-            std::min(coracle::detail::later(now, options_.resolve_limit()), give_up_);
+            std::min(coracle::detail::later(now, options_.resolve_timeout()), give_up_);
         auto limited = with_deadline(due, std::move(resolving));
         auto found = co_await as_result(std::move(limited));
         if (!found && found.error().operation() == "with_deadline") {

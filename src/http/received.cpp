@@ -17,7 +17,7 @@ error too_large(response& r, std::size_t limit) {
     rest.received()->refuse(e);
     const bool by_default = limit == rest.body_limit();
     return std::move(
-        e.on(detail::about(r, by_default ? "client_options.body_limit" : "text(limit)")));
+        e.on(detail::about(r, by_default ? "client_options::body_limit" : "text(limit)")));
 }
 
 task<std::expected<std::string, error>> read_all(response* r, std::size_t limit) {

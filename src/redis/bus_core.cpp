@@ -40,7 +40,7 @@ const connection_options& connecting(const topic_bus_options& o) noexcept {
 client_options client_options_of(const topic_bus_options& o) {
     client_options c;
     static_cast<connection_options&>(c) = connecting(o);
-    c.command_limit = o.publish_limit;
+    c.command_timeout = o.publish_timeout;
     const bool is_bounded = o.queued != std::numeric_limits<std::size_t>::max();
     c.queued = o.queued + (is_bounded ? 1 : 0);  // one that fetches
     c.wait_while_away = true;

@@ -21,7 +21,7 @@ task<std::expected<std::unique_ptr<net::byte_stream>, error>> connect_to(const e
                                                                          net::resolver* names) {
     const server_address& at = *to->address();
     connect::options how;
-    how.limit(duration::max()).unix_socket(at.path);
+    how.timeout(duration::max()).unix_socket(at.path);
     auto connecting = connect::to(*names, at.path.empty() ? at.host : "unix", at.port, how);
     auto stream = co_await as_result(connecting);
     if (!stream || !at.secure) co_return std::move(stream);
@@ -94,7 +94,9 @@ task<opened> open_without_limit(const endpoint* to, net::resolver* names) {
 }  // namespace
 
 endpoint::endpoint(std::string_view url, connection_options o)
-    : address_(server_address::parse(url)), options_(std::move(o)) {}
+    : address_(server_address::parse(url)), options_(std::move(o)) {
+    if (options_.connect_timeout <= duration::zero()) options_.connect_timeout = duration::max();
+}
 
 const std::string& endpoint::user() const noexcept {
     return options_.user.empty() ? address_->user : options_.user;
@@ -137,7 +139,7 @@ task<std::expected<std::unique_ptr<connection>, error>> open(const endpoint& to,
                                                              net::resolver& names) {
     if (!to.address()) co_return std::unexpected(to.address().error());
     auto opening = open_without_limit(&to, &names);
-    auto limited = with_timeout(to.options().connect_limit, std::move(opening));
+    auto limited = with_timeout(to.options().connect_timeout, std::move(opening));
     auto ended = co_await as_result(limited);
     if (ended && *ended) co_return *std::move(ended);
     error why;
@@ -147,7 +149,7 @@ task<std::expected<std::unique_ptr<connection>, error>> open(const endpoint& to,
         why = ended.error();
     if (!ended && why == std::errc::timed_out) {
         why = error(std::errc::timed_out, "redis connect", phase::connect);
-        why.on("connection_options::connect_limit");
+        why.on("connection_options::connect_timeout");
     }
     why.retry_is_safe(true);
     co_return std::unexpected(std::move(why));

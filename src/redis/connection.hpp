@@ -58,7 +58,7 @@ private:
 };
 
 /// Connects and sends AUTH and SELECT where the endpoint has them, and PING: the first command
-/// finds a server that serves. Within `connect_limit`. Both parameters must live until then.
+/// finds a server that serves. Within `connect_timeout`. Both parameters must live until then.
 task<std::expected<std::unique_ptr<connection>, error>> open(const endpoint& to,
                                                              net::resolver& names);
 

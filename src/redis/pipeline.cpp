@@ -39,6 +39,7 @@ struct ending {
 pipeline::pipeline(loop& owner, std::shared_ptr<const endpoint> to, client_options o)
     : owner_(owner), endpoint_(std::move(to)), options_(std::move(o)),
       names_(owner, options_.resolver), delays_(options_) {
+    if (options_.command_timeout <= duration::zero()) options_.command_timeout = duration::max();
     empty_.set();
 }
 
@@ -93,14 +94,14 @@ task<std::expected<reply, error>> pipeline::perform(std::shared_ptr<pipeline> se
     }
     ++self->counters.commands;
     const caller waits{self.get(), r};
-    auto waiting = with_timeout(self->options_.command_limit, r->done.wait());
+    auto waiting = with_timeout(self->options_.command_timeout, r->done.wait());
     auto ended = co_await as_result(waiting);
     if (!r->result) {
         ++self->counters.failed;
         error why = std::move(ended).error();
         if (!is_cancellation(why)) {
             why = error(std::errc::timed_out, "redis command", phase::first_byte);
-            why.on("client_options::command_limit").retry_is_safe(!r->sent);
+            why.on("client_options::command_timeout").retry_is_safe(!r->sent);
         }
         co_return std::unexpected(std::move(why));
     }
@@ -324,13 +325,13 @@ task<> pipeline::watch() {
             continue;
         }
         const time_point due =
-            coracle::detail::later(sent_.front()->sent_at, options_.command_limit);
+            coracle::detail::later(sent_.front()->sent_at, options_.command_timeout);
         if (due > owner_.now()) {
             co_await sleep_until(due);
             continue;
         }
         error late(std::errc::timed_out, "redis reply", phase::first_byte);
-        lose(late.on("client_options::command_limit"));
+        lose(late.on("client_options::command_timeout"));
         co_return;
     }
 }

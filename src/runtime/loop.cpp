@@ -189,7 +189,8 @@ std::uint64_t loop::run_ready() noexcept {
            });
 }
 
-/// Appends the tasks that used up their share in the last turn to those left over from earlier ones.
+/// Appends the tasks that used up their share in the last turn to those left over from earlier
+/// ones.
 void loop::begin_spent() noexcept {
     spent_.splice(spent_in_this_turn_);
     completed_spent_.splice(completed_spent_in_this_turn_);

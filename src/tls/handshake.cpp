@@ -143,7 +143,8 @@ operation<std::unique_ptr<stream>> accept(server_context& c,
     std::string peer = beneath->peer().to_string();
     auto encrypted = std::make_unique<detail::encrypted_stream>(std::move(s), std::move(beneath),
                                                                 std::move(received), c.options());
-    return detail::shake_hands(std::move(encrypted), c.options().handshake_limit, std::move(peer));
+    return detail::shake_hands(std::move(encrypted), c.options().handshake_timeout,
+                               std::move(peer));
 }
 
 operation<std::unique_ptr<stream>> connect(client_context& c,
@@ -160,7 +161,7 @@ operation<std::unique_ptr<stream>> connect(client_context& c,
     }
     auto encrypted = std::make_unique<detail::encrypted_stream>(std::move(*s), std::move(beneath),
                                                                 buffer(), c.options());
-    return detail::shake_hands(std::move(encrypted), c.options().handshake_limit, name);
+    return detail::shake_hands(std::move(encrypted), c.options().handshake_timeout, name);
 }
 
 }  // namespace coracle::tls

@@ -29,7 +29,7 @@ class options {
 public:
     static constexpr duration default_attempt_delay = std::chrono::milliseconds(250);
     static constexpr duration default_resolution_delay = std::chrono::milliseconds(50);
-    static constexpr duration default_limit = std::chrono::seconds(30);
+    static constexpr duration default_timeout = std::chrono::seconds(30);
     static constexpr unsigned default_addresses = 20;
 
     // g++ 12 destroys an aggregate twice inside a co_await expression: this must not be one.
@@ -45,8 +45,8 @@ public:
         return *this;
     }
     /// The whole, names included. Default 30 s.
-    options& limit(duration d) noexcept {
-        limit_ = d;
+    options& timeout(duration d) noexcept {
+        timeout_ = d;
         return *this;
     }
     /// Tries only addresses of this family. Default none: both.
@@ -65,9 +65,9 @@ public:
         socket_ = o;
         return *this;
     }
-    /// The names, within `limit`: those of a proxy too. Default none.
-    options& resolve_limit(duration d) noexcept {
-        resolve_limit_ = d;
+    /// The names, within `timeout`: those of a proxy too. Default none.
+    options& resolve_timeout(duration d) noexcept {
+        resolve_timeout_ = d;
         return *this;
     }
     /// Goes through this proxy; null: none. Default none.
@@ -107,11 +107,11 @@ public:
 
     duration attempt_delay() const noexcept { return attempt_delay_; }
     duration resolution_delay() const noexcept { return resolution_delay_; }
-    duration limit() const noexcept { return limit_; }
+    duration timeout() const noexcept { return timeout_; }
     net::family only() const noexcept { return only_; }
     unsigned addresses() const noexcept { return addresses_; }
     const socket_options& socket() const noexcept { return socket_; }
-    duration resolve_limit() const noexcept { return resolve_limit_; }
+    duration resolve_timeout() const noexcept { return resolve_timeout_; }
     const std::shared_ptr<const connect::proxy>& proxy() const noexcept { return proxy_; }
     const std::string& unix_socket() const noexcept { return unix_socket_; }
     const std::shared_ptr<const overrides>& resolve() const noexcept { return overrides_; }
@@ -123,11 +123,11 @@ public:
 private:
     duration attempt_delay_ = default_attempt_delay;
     duration resolution_delay_ = default_resolution_delay;
-    duration limit_ = default_limit;
+    duration timeout_ = default_timeout;
     net::family only_ = net::family::none;
     unsigned addresses_ = default_addresses;
     bool bad_interface_ = false;
-    duration resolve_limit_ = duration::max();
+    duration resolve_timeout_ = duration::max();
     socket_options socket_;
     std::shared_ptr<const connect::proxy> proxy_;
     std::shared_ptr<const overrides> overrides_;
@@ -144,9 +144,9 @@ private:
 /// Completes when an address has accepted the connection, the other attempts have been given up and
 /// their sockets are closed. Resumes from the loop. Fails with phase resolve when there are no
 /// addresses; with phase connect when all have failed: the error's subject names each address and
-/// its error, its code is that of the first; `std::errc::timed_out` after `limit`. Fails with phase
-/// proxy when a proxy refuses or cannot be understood, with operation "resolve proxy" when the
-/// proxy's own name has no addresses; with phase tls when the handshake with the proxy fails.
+/// its error, its code is that of the first; `std::errc::timed_out` after `timeout`. Fails with
+/// phase proxy when a proxy refuses or cannot be understood, with operation "resolve proxy" when
+/// the proxy's own name has no addresses; with phase tls when the handshake with the proxy fails.
 /// Cancelling it cancels all attempts.
 operation<std::unique_ptr<net::byte_stream>> to(net::resolver& names, std::string_view host,
                                                 std::uint16_t port, const options& o = {});

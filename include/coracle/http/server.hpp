@@ -180,7 +180,7 @@ struct server_counters {
     std::uint64_t tls_handshakes = 0;     ///< that succeeded
     std::uint64_t tls_resumptions = 0;    ///< of these, by a ticket
     std::uint64_t tls_failures = 0;
-    std::uint64_t tls_timeouts = 0;    ///< handshakes beyond `handshake_limit`
+    std::uint64_t tls_timeouts = 0;    ///< handshakes beyond `handshake_timeout`
     std::uint64_t proxy_failures = 0;  ///< no PROXY header, or a malformed one, from a proxy
     std::uint64_t h2_connections = 0;  ///< that spoke HTTP/2
     // Clients of HTTP/2 that were cut for a limit of `h2_limits`.

@@ -54,7 +54,7 @@ public:
     /// loop. Parts are bytes: no escaping is needed, and none can break out of its part.
     ///
     /// An error reply fails it with an `errc` of this layer. Fails with `std::errc::timed_out`
-    /// after `client_options::command_limit`, with `errc::limit_exceeded` when the queue is full,
+    /// after `client_options::command_timeout`, with `errc::limit_exceeded` when the queue is full,
     /// with the connection's error when that is lost; `error::safe_to_retry` says that the server
     /// cannot have seen the command. Commands that change what others of the connection see
     /// (SUBSCRIBE, MULTI, SELECT and their like) fail with `errc::shared_connection`; those that

@@ -29,8 +29,8 @@ struct connection_options {
     /// Certificates and authorities for rediss://.
     tls::client_options tls = {};
     net::resolver_options resolver = {};
-    /// The whole of making a connection: name, TCP, TLS, AUTH. Default 5 s.
-    duration connect_limit = std::chrono::seconds(5);
+    /// The whole of making a connection: name, TCP, TLS, AUTH; zero: none. Default 5 s.
+    duration connect_timeout = std::chrono::seconds(5);
     /// Wait after the first attempt that failed; each further one is twice as long, and each is
     /// shortened by up to a half, by chance; none is below half a millisecond. Default 50 ms.
     duration first_delay = std::chrono::milliseconds(50);
@@ -41,13 +41,13 @@ struct connection_options {
 
 struct client_options : connection_options {
     /// The longest time from a command to its reply, whatever it waits for. A connection that owes
-    /// a reply for that long is given up. Default 5 s.
-    duration command_limit = std::chrono::seconds(5);
+    /// a reply for that long is given up. Zero: none. Default 5 s.
+    duration command_timeout = std::chrono::seconds(5);
     /// Commands of one loop without a reply, and their bytes; one more fails with
     /// `errc::limit_exceeded` of coracle. Default 1,024 and 16 MiB.
     std::size_t queued = 1024;
     std::size_t queued_bytes = 16 * 1024 * 1024;
-    /// Lets commands wait, up to `command_limit`, while the server cannot be reached; otherwise
+    /// Lets commands wait, up to `command_timeout`, while the server cannot be reached; otherwise
     /// they fail at once with the error of the last attempt. Default: no.
     bool wait_while_away = false;
 };

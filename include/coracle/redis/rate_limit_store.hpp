@@ -16,7 +16,7 @@ namespace coracle::redis {
 ///     http::rate_limit_options o;
 ///     o.store = std::make_shared<redis::rate_limit_store>(client);
 ///
-/// The client should have a short `client_options::command_limit`, so that a server that stands
+/// The client should have a short `client_options::command_timeout`, so that a server that stands
 /// still is found out by it; while the server is known to be away, nothing waits.
 class rate_limit_store final : public http::rate_limit_store {
 public:

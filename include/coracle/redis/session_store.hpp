@@ -14,8 +14,8 @@ namespace coracle::redis {
 ///     http::session_options o;
 ///     o.store = std::make_shared<redis::session_store>(client);
 ///
-/// It waits as long as `client_options::command_limit` of its client; while the server is known to
-/// be away it fails at once.
+/// It waits as long as `client_options::command_timeout` of its client; while the server is known
+/// to be away it fails at once.
 class session_store final : public http::session_store {
 public:
     explicit session_store(std::shared_ptr<client> c, std::string prefix = "coracle:session:");

@@ -39,7 +39,7 @@ struct topic_bus_options : connection_options {
     std::size_t queued = 1024;
     /// The longest time that a message waits for a server that is away, or slow; then it is
     /// dropped. Default 5 s.
-    duration publish_limit = std::chrono::seconds(5);
+    duration publish_timeout = std::chrono::seconds(5);
     /// Retained messages that the server keeps for all processes, beyond which those that were
     /// published to least recently are forgotten. Default 10,000.
     std::size_t retained = 10'000;

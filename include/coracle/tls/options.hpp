@@ -62,7 +62,7 @@ struct common_options {
     /// for as long as the context lives: keys may be in it. Default: none.
     std::string provider = {};
     /// The limit from the first byte to the end of the handshake. Default 10 s.
-    duration handshake_limit = std::chrono::seconds(10);
+    duration handshake_timeout = std::chrono::seconds(10);
     /// KeyUpdate messages (RFC 8446 section 4.6.3) with less than 64 KiB of data behind each.
     /// Default 32.
     unsigned key_updates = 32;

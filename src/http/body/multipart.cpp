@@ -32,7 +32,7 @@ multipart_reader::multipart_reader(request& req, const multipart_limits& limits)
     if (!is_multipart(req)) {
         error_ = failure(status::unsupported_media_type, "not a multipart body");
     } else if (const auto length = req.body().length(); length && *length > limits.body) {
-        error_ = failure(status::content_too_large, "multipart_limits.body");
+        error_ = failure(status::content_too_large, "multipart_limits::body");
     }
 }
 
@@ -56,7 +56,7 @@ std::expected<void, error> multipart_reader::take_piece(std::string_view piece) 
     }
     body_bytes_ += piece.size();
     if (body_bytes_ > limits_.body) {
-        return fail(failure(status::content_too_large, "multipart_limits.body"));
+        return fail(failure(status::content_too_large, "multipart_limits::body"));
     }
     rest_ = piece;
     return {};
@@ -73,7 +73,7 @@ std::expected<mime::multipart_event, error> multipart_reader::take() {
         case kind::data:
             part_bytes_ += e.data.size();
             if (part_bytes_ > limits_.part) {
-                return fail(failure(status::content_too_large, "multipart_limits.part"));
+                return fail(failure(status::content_too_large, "multipart_limits::part"));
             }
             break;
         case kind::part_begin: {
@@ -104,7 +104,7 @@ std::expected<void, error> multipart_reader::open_part() {
     part_.name_ = std::move(disposition->name).value_or("");
     part_.filename_ = std::move(disposition->filename);
     if (part_.filename_ && ++files_ > limits_.files) {
-        return fail(failure(status::content_too_large, "multipart_limits.files"));
+        return fail(failure(status::content_too_large, "multipart_limits::files"));
     }
     return {};
 }

@@ -114,7 +114,7 @@ task<std::expected<void, error>> running_call::wait_for_place(lease& granted,
     place_wait turn(*origin_, avoided);
     if (!shard_->pool().wait(turn)) {
         error e(errc::limit_exceeded, "request");
-        co_return std::unexpected(fail(e.on("pool_options.waiting"), phase::connect));
+        co_return std::unexpected(fail(e.on("pool_options::waiting"), phase::connect));
     }
     limit_.begin(*context_, duration::zero(), attempt_deadline_);
     auto served = co_await as_result(turn);
@@ -132,7 +132,8 @@ task<std::expected<void, error>> running_call::wait_for_place(lease& granted,
 operation<std::unique_ptr<net::byte_stream>> running_call::reach_origin(connect::timings& parts) {
     connect::options how = origin_->get_transport().connecting();
     how.record(&parts);
-    if (options_->resolve_timeout > duration::zero()) how.resolve_limit(options_->resolve_timeout);
+    if (options_->resolve_timeout > duration::zero())
+        how.resolve_timeout(options_->resolve_timeout);
     if (origin_->proxy() != nullptr) how.proxy(origin_->proxy());
     if (origin_->forwards()) return connect::to_proxy(shard_->names(), how);
     return connect::to(shard_->names(), origin_->host(), origin_->port(), how);

@@ -33,7 +33,7 @@ bool lists_protocol(std::string_view list, std::string_view scheme) noexcept {
 std::optional<error> problem_of(const client_options& o) {
     if (is_field_value(o.user_agent)) return {};
     error e(std::errc::invalid_argument, "request");
-    return std::move(e.on("client_options.user_agent"));
+    return std::move(e.on("client_options::user_agent"));
 }
 
 client_core::client_core(client_options o, pool_options p, background_options b)

@@ -35,14 +35,14 @@ int code_of_request(const error& e) noexcept {
 // The subject ends with the name of the limit.
 int code_of_limit(std::string_view subject) noexcept {
     const std::string_view limit = subject.substr(subject.rfind(' ') + 1);
-    if (limit == "client_options.redirects") return too_many_redirects;
+    if (limit == "client_options::redirects") return too_many_redirects;
     // The maximal_response_size of curlev, announced or received.
-    if (limit == "client_options.response_limit") return write_error;
-    if (limit == "client_options.body_limit" || limit == "text(limit)") return write_error;
-    if (limit == "client_options.compression_ratio") return bad_content_encoding;
-    if (limit == "client_options.interim_limit") return weird_server_reply;
-    if (limit == "client_options.field_limit") return weird_server_reply;
-    if (limit == "pool_options.waiting") return no_connection_available;
+    if (limit == "client_options::response_limit") return write_error;
+    if (limit == "client_options::body_limit" || limit == "text(limit)") return write_error;
+    if (limit == "client_options::compression_ratio") return bad_content_encoding;
+    if (limit == "client_options::interim_limit") return weird_server_reply;
+    if (limit == "client_options::field_limit") return weird_server_reply;
+    if (limit == "pool_options::waiting") return no_connection_available;
     if (limit == "url::max_size") return url_malformat;
     return recv_error;
 }

@@ -65,8 +65,8 @@ void incoming::decode(fields& of, const client_options& o) {
             if (*coding != content_coding::identity) codings.push_back(*coding);
         }
     }
-    constexpr decoding_limit_names names{"client_options.response_limit",
-                                         "client_options.compression_ratio"};
+    constexpr decoding_limit_names names{"client_options::response_limit",
+                                         "client_options::compression_ratio"};
     decoding_limits limits;
     limits.decoded = o.response_limit != 0 ? o.response_limit : ~std::uint64_t{0};
     limits.ratio = o.compression_ratio;
@@ -140,7 +140,7 @@ std::expected<void, error> incoming::take(std::size_t bytes) {
     received_ += bytes;
     if (is_beyond(received_)) {
         error e(errc::limit_exceeded, "body");
-        return std::unexpected(failed(std::move(e.on("client_options.response_limit"))));
+        return std::unexpected(failed(std::move(e.on("client_options::response_limit"))));
     }
     if (!report_) return {};
     progress_.received = received_;

@@ -94,7 +94,7 @@ head_state running_call::read_next_head() {
 
 /// Returns the error of a head that `read_next_head` found broken.
 error running_call::head_error() const {
-    if (interim_ > options_->interim_limit) return exceeded("client_options.interim_limit");
+    if (interim_ > options_->interim_limit) return exceeded("client_options::interim_limit");
     if (start_.code == 101) return fail(error(errc::protocol_error, "response"), phase::first_byte);
     return fail(exchange_->head_error(), phase::first_byte);
 }

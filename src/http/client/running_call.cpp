@@ -372,7 +372,7 @@ error about_location(error e, std::string_view location) {
 std::expected<void, error> running_call::follow_redirect(const response& r) {
     if (redirects_ == options_->redirects) {
         error e(errc::limit_exceeded, "redirect");
-        return std::unexpected(fail(e.on("client_options.redirects"), phase::receive));
+        return std::unexpected(fail(e.on("client_options::redirects"), phase::receive));
     }
     const std::string_view location = r.fields().get(field_id::location);
     auto next = redirected(to_, location);

@@ -22,7 +22,7 @@ std::vector<std::string> protocols_of(version_choice v) {
 
 std::unexpected<error> unfit_context(const std::string& why) {
     error e(std::errc::invalid_argument, "request");
-    return std::unexpected(std::move(e.on("client_options.tls_context offers " + why)));
+    return std::unexpected(std::move(e.on("client_options::tls_context offers " + why)));
 }
 
 /// Narrows `wanted` to what the caller's context offers, where it says.
@@ -45,7 +45,7 @@ std::unique_ptr<tls::client_context> make_tls(const client_options& o,
                                               std::vector<std::string> protocols) {
     tls::client_options t = coracle::connect::detail::tls_options_of(o.tls, files, o.engine);
     t.insecure = insecure;
-    t.handshake_limit = o.tls_timeout > duration::zero() ? o.tls_timeout : std::chrono::hours(24);
+    t.handshake_timeout = o.tls_timeout > duration::zero() ? o.tls_timeout : std::chrono::hours(24);
     t.protocols = std::move(protocols);
     return std::make_unique<tls::client_context>(std::move(t));
 }
@@ -90,7 +90,7 @@ std::expected<std::shared_ptr<const transport>, error> transport::make(
     if (!known.empty()) t->connecting_.resolve(std::move(known));
     t->connecting_.socket(coracle::connect::detail::socket_options_of(o.sockets));
     t->connecting_.only(o.family).unix_socket(o.unix_socket).interface_name(o.interface_name);
-    t->connecting_.limit(duration::max());
+    t->connecting_.timeout(duration::max());
     // Certificates of the options are checked now; the authorities of the system, which take
     // longer, later.
     const certificate_options none;

@@ -142,7 +142,7 @@ bool may_go_elsewhere(const error& e, const request& req, bool has_body) noexcep
 /// connection, or the client shuts down.
 bool is_of_our_client(const error& e) noexcept {
     return (e == errc::shutting_down && e.operation() == "request") ||
-           (e == errc::limit_exceeded && e.subject().ends_with("pool_options.waiting"));
+           (e == errc::limit_exceeded && e.subject().ends_with("pool_options::waiting"));
 }
 
 status status_of_failure(const error& e) noexcept {

@@ -319,7 +319,7 @@ task<> shard::shake_hands(std::unique_ptr<net::socket> s, bool secure, bool by_p
     try {
         tls::server_context* const context = secure ? options().tls.get() : nullptr;
         const duration limit =
-            secure ? context->options().handshake_limit : options().timeouts.head;
+            secure ? context->options().handshake_timeout : options().timeouts.head;
         handshake g(std::move(s), context, by_proxy);
         const auto shake = [&g] { return g.run(); };
         auto client = co_await as_result(with_timeout(limit, shake));

@@ -13,8 +13,8 @@ namespace {
 error malformed(reply_fault fault) {
     error e(make_error_code(errc::malformed_reply), "smtp", phase::receive);
     switch (fault) {
-        case reply_fault::line_too_long: e.on("client_options.reply_line_limit"); break;
-        case reply_fault::too_many_lines: e.on("client_options.reply_lines_limit"); break;
+        case reply_fault::line_too_long: e.on("client_options::reply_line_limit"); break;
+        case reply_fault::too_many_lines: e.on("client_options::reply_lines_limit"); break;
         default: e.on("what came is no reply"); break;
     }
     return e;

@@ -91,8 +91,8 @@ int code_of_phase(const error& e) noexcept {
 int code_of_ours(const error& e) noexcept {
     switch (static_cast<coracle::errc>(e.code().value())) {
         case coracle::errc::limit_exceeded:
-            return e.subject() == "pool_options.waiting" ? no_connection_available
-                                                         : code_of_phase(e);
+            return e.subject() == "pool_options::waiting" ? no_connection_available
+                                                          : code_of_phase(e);
         case coracle::errc::shutting_down: return start_failed;
         case coracle::errc::unknown_option: return option_format;
         default: return code_of_phase(e);

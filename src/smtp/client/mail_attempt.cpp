@@ -27,7 +27,7 @@ task<std::expected<void, error>> mail_attempt::wait_for_place(place* here, trans
                                                               outgoing_mail* mail) {
     if (here_.counters.waiting >= most_waiting_) {
         error e(coracle::errc::limit_exceeded, "smtp");
-        e.on("pool_options.waiting").retry_is_safe(true);
+        e.on("pool_options::waiting").retry_is_safe(true);
         co_return std::unexpected(std::move(e));
     }
     const waiting_mail counted(here_.counters);

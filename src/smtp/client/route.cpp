@@ -25,7 +25,7 @@ std::unique_ptr<tls::client_context> make_tls(const client_options& o,
                                               bool insecure) {
     tls::client_options t = connect::detail::tls_options_of(o.tls, files, o.engine);
     t.insecure = insecure;
-    t.handshake_limit = o.tls_timeout > duration::zero() ? o.tls_timeout : std::chrono::hours(24);
+    t.handshake_timeout = o.tls_timeout > duration::zero() ? o.tls_timeout : std::chrono::hours(24);
     return std::make_unique<tls::client_context>(std::move(t));
 }
 
@@ -131,8 +131,8 @@ std::expected<std::shared_ptr<const route>, error> route::make(
     if (!known.empty()) r->connecting_.resolve(std::move(known));
     r->connecting_.socket(connect::detail::socket_options_of(o.sockets));
     r->connecting_.only(o.family).unix_socket(o.unix_socket).interface_name(o.interface_name);
-    r->connecting_.limit(duration::max());
-    if (o.resolve_timeout > duration::zero()) r->connecting_.resolve_limit(o.resolve_timeout);
+    r->connecting_.timeout(duration::max());
+    if (o.resolve_timeout > duration::zero()) r->connecting_.resolve_timeout(o.resolve_timeout);
     try {
         if (auto found = r->find_proxy(environment); !found) {
             return std::unexpected(std::move(found).error());

@@ -224,7 +224,7 @@ TEST_F(https, tells_a_client_without_tls_what_it_should_do) {
 TEST_F(https, cuts_a_client_whose_hello_drips) {
     http::router routes;
     auto t = certificates();
-    t.handshake_limit = std::chrono::milliseconds(50);
+    t.handshake_timeout = std::chrono::milliseconds(50);
     const local_server server(routes, listening(t));
     block_on([&]() -> task<> {
         testing::peer p =

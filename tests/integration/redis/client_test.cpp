@@ -236,7 +236,7 @@ TEST_F(redis_client, fails_at_once_while_the_server_is_away_and_finds_it_again) 
     redis_server server;
     block_on([&]() -> task<> {
         redis::client_options o = quick();
-        o.command_limit = 60s;
+        o.command_timeout = 60s;
         redis::client c(server.url(), o);
         co_await c.command("SET", "a", "1");
         co_await stop(server);
@@ -269,7 +269,7 @@ TEST_F(redis_client, lets_commands_wait_for_a_server_that_is_away_where_it_shoul
     block_on([&]() -> task<> {
         redis::client_options o = quick();
         o.wait_while_away = true;
-        o.command_limit = 30s;
+        o.command_timeout = 30s;
         redis::client c(server.url(), o);
         const auto body = [&](task_group& g) -> task<> {
             g.spawn([&]() -> task<> {
@@ -282,7 +282,7 @@ TEST_F(redis_client, lets_commands_wait_for_a_server_that_is_away_where_it_shoul
         co_await with_task_group(body);
         redis::client_options short_limit = quick();
         short_limit.wait_while_away = true;
-        short_limit.command_limit = 50ms;
+        short_limit.command_timeout = 50ms;
         co_await stop(server);
         redis::client d(server.url(), short_limit);
         auto never = co_await ask(d, "PING");
@@ -295,8 +295,8 @@ TEST_F(redis_client, gives_up_a_server_that_stands_still) {
     redis_server server;
     block_on([&]() -> task<> {
         redis::client_options o = quick();
-        o.command_limit = 500ms;
-        o.connect_limit = 500ms;
+        o.command_timeout = 500ms;
+        o.connect_timeout = 500ms;
         redis::client c(server.url(), o);
         EXPECT_TRUE(co_await until_it_serves(c));
         const std::uint64_t before = c.counters().lost;
@@ -326,7 +326,7 @@ TEST_F(redis_client, bounds_the_commands_without_a_reply) {
         redis::client_options o = quick();
         o.queued = 4;
         o.queued_bytes = 1000;
-        o.command_limit = 20s;
+        o.command_timeout = 20s;
         redis::client c(server.url(), o);
         EXPECT_TRUE(co_await until_it_serves(c));
         co_await freeze(server);
@@ -372,6 +372,17 @@ TEST_F(redis_client, drops_the_reply_of_a_command_that_was_cancelled) {
             EXPECT_EQ(text_of(said), "mine");
         }
         EXPECT_EQ(c.counters().connections, 1U);
+    });
+}
+
+TEST_F(redis_client, may_have_no_timeouts) {
+    redis_server server;
+    block_on([&]() -> task<> {
+        redis::client_options o = quick();
+        o.connect_timeout = o.command_timeout = 0s;
+        redis::client c(server.url(), o);
+        EXPECT_EQ(text_of(co_await ask(c, "PING")), "PONG");
+        EXPECT_EQ(text_of(co_await ask(c, "ECHO", "again")), "again");
     });
 }
 

@@ -152,8 +152,8 @@ TEST_F(redis_stores, rate_limit_waits_for_a_server_that_stands_still_as_long_as_
     redis_server server;
     block_on([&]() -> task<> {
         redis::client_options how = quick();
-        how.connect_limit = 200ms;
-        how.command_limit = 200ms;
+        how.connect_timeout = 200ms;
+        how.command_timeout = 200ms;
         http::rate_limit_options o = limit_of(server, 1, how);
         o.store_timeout = 20ms;
         auto c = std::make_shared<redis::client>(server.url(), how);

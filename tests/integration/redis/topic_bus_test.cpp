@@ -90,7 +90,7 @@ topic_bus_options quick() {
     o.password = secret("pw");
     o.first_delay = 5ms;
     o.longest_delay = 20ms;
-    o.publish_limit = 30s;
+    o.publish_timeout = 30s;
     return o;
 }
 
@@ -332,7 +332,7 @@ TEST_F(redis_topic_bus, may_have_no_limit) {
 TEST_F(redis_topic_bus, drops_and_counts_what_a_slow_server_does_not_take) {
     topic_bus_options o = quick();
     o.queued = 10;
-    o.publish_limit = 20s;
+    o.publish_timeout = 20s;
     node a(*server, o);
     node b(*server);
     b.subscribe("room.x", 1);
@@ -355,7 +355,7 @@ TEST_F(redis_topic_bus, drops_and_counts_what_a_slow_server_does_not_take) {
 TEST_F(redis_topic_bus, notices_a_server_that_stands_still) {
     topic_bus_options o = quick();
     o.ping = 500ms;
-    o.connect_limit = 500ms;
+    o.connect_timeout = 500ms;
     node b(*server, o);
     b.subscribe("room.x", 1);
     // A server that lives replies to PING, so nothing happens for many times that long; unless the
@@ -400,7 +400,7 @@ TEST_F(redis_topic_bus, ends_while_the_server_is_away) {
     }
     topic_bus_options wrong = o;
     wrong.password = secret("wrong");
-    wrong.publish_limit = 20ms;
+    wrong.publish_timeout = 20ms;
     server->start();
     node b(*server, wrong);
     b.bus.subscribe("room.x");

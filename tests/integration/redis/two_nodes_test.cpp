@@ -35,7 +35,7 @@ std::shared_ptr<redis::client> client_of(const redis_server& server, duration pa
     redis::client_options o;
     o.first_delay = 5ms;
     o.longest_delay = 20ms;
-    o.command_limit = o.connect_limit = patience;
+    o.command_timeout = o.connect_timeout = patience;
     return std::make_shared<redis::client>(server.url(), o);
 }
 

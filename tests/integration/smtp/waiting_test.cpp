@@ -113,7 +113,7 @@ TEST(smtp_waiting, for_a_connection_has_a_limit) {
             EXPECT_FALSE(refused);
             if (refused) co_return;
             EXPECT_EQ(refused.error(), errc::limit_exceeded);
-            EXPECT_EQ(refused.error().subject(), "pool_options.waiting");
+            EXPECT_EQ(refused.error().subject(), "pool_options::waiting");
             EXPECT_TRUE(refused.error().safe_to_retry());
             EXPECT_EQ(smtp::curlev_code(refused.error()), 89);
         };

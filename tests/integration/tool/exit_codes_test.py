@@ -273,7 +273,7 @@ class ExitCodes(unittest.TestCase):
                                                  *(f"{peer.url}/{n}" for n in (1, 2, 3))),
                                   capture_output=True, timeout=30)
             self.assertEqual(done.returncode, 89, done.stderr)
-            self.assertIn(b"pool_options.waiting", done.stderr)
+            self.assertIn(b"pool_options::waiting", done.stderr)
 
     def test_of_an_interrupt(self):
         with Scripted(OK + b"Content-Length: 10\r\n\r\nabc", "wait") as peer:

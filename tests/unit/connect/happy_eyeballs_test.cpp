@@ -159,7 +159,7 @@ TEST(happy_eyeballs, gives_up_after_its_limit_and_says_who_did_not_respond) {
         n.v4("boats").addresses = addresses{"192.0.2.1"};
         n.host("192.0.2.1") = {5ms, -ECONNREFUSED};
         auto o = connect::options();
-        o.limit(2s);
+        o.timeout(2s);
         const time_point start = loop::current()->now();
         const std::string message = co_await who(o);
         EXPECT_EQ(message,
@@ -175,7 +175,7 @@ TEST(happy_eyeballs, gives_up_after_its_limit_while_it_waits_for_addresses) {
     run_scripted([](scripted_network& n) -> task<> {
         n.v6("boats").after = n.v4("boats").after = scripted_network::never;
         auto o = connect::options();
-        o.limit(2s);
+        o.timeout(2s);
         const std::string message = co_await who(o);
         EXPECT_EQ(message, "connect boats:80: Connection timed out, phase resolve, safe to retry");
     });

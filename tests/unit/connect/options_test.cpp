@@ -74,7 +74,7 @@ TEST(connect_options, names_have_a_limit_of_their_own) {
     run_scripted([](scripted_network& n) -> task<> {
         n.v6("boats").after = n.v4("boats").after = 10s;
         connect::options o;
-        o.resolve_limit(2s);
+        o.resolve_timeout(2s);
         const std::string told = co_await who(o);
         EXPECT_EQ(told, "resolve boats: Connection timed out, phase resolve");
         EXPECT_EQ(loop::current()->now().time_since_epoch(), 1002s);
@@ -87,7 +87,7 @@ TEST(connect_options, what_is_resolved_by_the_limit_has_to_do) {
         n.v6("boats").after = 10s;
         n.host("192.0.2.1") = {5s, -ECONNREFUSED};
         connect::options o;
-        o.resolve_limit(2s);
+        o.resolve_timeout(2s);
         const std::string told = co_await who(o);
         EXPECT_EQ(told,
                   "connect boats:80 (192.0.2.1:80): Connection refused, phase connect, attempt 1, "

@@ -63,7 +63,7 @@ TEST(simulated_connect, reaches_what_is_an_address_already) {
             net::resolver names(l);
             auto o = connect::options();
             connect::timings times;
-            o.limit(duration::max()).record(&times);
+            o.timeout(duration::max()).record(&times);
             auto stream = co_await connect::to(names, "192.0.2.1", 80, o);
             EXPECT_EQ(stream->peer().to_string(), "192.0.2.1:80");
             EXPECT_EQ(times.peer.to_string(), "192.0.2.1:80");
@@ -93,7 +93,7 @@ TEST(simulated_connect, says_what_is_wrong_with_each_address) {
     s.run([]() -> task<> {
         net::resolver names(*loop::current());
         auto o = connect::options();
-        o.limit(3s);
+        o.timeout(3s);
         auto stream = co_await as_result(connect::to(names, "boats", 80, o));
         EXPECT_FALSE(stream);
         const std::string why(stream.error().subject());

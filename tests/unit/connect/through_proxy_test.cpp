@@ -290,7 +290,7 @@ TEST(through_proxy, gives_up_on_a_proxy_that_drips_or_never_ends) {
         "(proxy::most_head_bytes)): a limit was exceeded, phase proxy, safe to retry");
     proxied_world x(1);
     connect::options o;
-    o.proxy(relay(proxy_kind::socks5h)).limit(2s);
+    o.proxy(relay(proxy_kind::socks5h)).timeout(2s);
     EXPECT_EQ(x.ask({hear("\x05\x01\0"s), say("\x05"), keep}, o),
               "proxy socks5h://relay:1080 to boats:443: Connection timed out, phase proxy, safe to "
               "retry");

@@ -125,13 +125,13 @@ TEST(curlev_code, knows_what_is_wrong_with_tls) {
 }
 
 TEST(curlev_code, knows_the_limits) {
-    EXPECT_EQ(curlev_code(of_limit("client_options.redirects")), 47);
-    EXPECT_EQ(curlev_code(of_limit("client_options.response_limit")), 23);
-    EXPECT_EQ(curlev_code(of_limit("client_options.body_limit")), 23);
-    EXPECT_EQ(curlev_code(of_limit("client_options.compression_ratio")), 61);
-    EXPECT_EQ(curlev_code(of_limit("client_options.interim_limit")), 8);
-    EXPECT_EQ(curlev_code(of_limit("client_options.head_limit", phase::first_byte)), 56);
-    EXPECT_EQ(curlev_code(of_limit("pool_options.waiting", phase::connect)), 89);
+    EXPECT_EQ(curlev_code(of_limit("client_options::redirects")), 47);
+    EXPECT_EQ(curlev_code(of_limit("client_options::response_limit")), 23);
+    EXPECT_EQ(curlev_code(of_limit("client_options::body_limit")), 23);
+    EXPECT_EQ(curlev_code(of_limit("client_options::compression_ratio")), 61);
+    EXPECT_EQ(curlev_code(of_limit("client_options::interim_limit")), 8);
+    EXPECT_EQ(curlev_code(of_limit("client_options::head_limit", phase::first_byte)), 56);
+    EXPECT_EQ(curlev_code(of_limit("pool_options::waiting", phase::connect)), 89);
     EXPECT_EQ(curlev_code(of_limit("a head over 32768 bytes", phase::proxy)), 97);
 }
 

@@ -1,4 +1,4 @@
-// What needs the loop of its thread, on a thread that has none.
+// Operations that need the loop of their thread, on a thread that has none.
 
 #include <coracle/io/kernel_pipe.hpp>
 #include <coracle/io/standard_streams.hpp>

@@ -534,7 +534,7 @@ TEST(tls_handshake, gives_up_after_its_time) {
     const tls_world world;
     block_on([&]() -> task<> {
         auto so = world.server_options();
-        so.handshake_limit = std::chrono::milliseconds(1);
+        so.handshake_timeout = std::chrono::milliseconds(1);
         tls::server_context s(so);
         auto both = co_await testing::connected();
         auto accepted = co_await as_result(tls::accept(s, std::move(both.server)));

@@ -79,7 +79,7 @@ void target::prepare_connecting() {
     s.send_buffer = static_cast<int>(o.sockets.send_buffer);
     s.receive_buffer = static_cast<int>(o.sockets.receive_buffer);
     connecting_.socket(s).only(o.family).unix_socket(o.unix_socket);
-    connecting_.interface_name(o.interface_name).limit(limit_of(o.connect_timeout));
+    connecting_.interface_name(o.interface_name).timeout(limit_of(o.connect_timeout));
 }
 
 void target::prepare_tls() {
@@ -101,7 +101,7 @@ void target::prepare_tls() {
     t.authority_folder = o.certificates.authority_folder;
     t.system_authorities = t.authorities.empty() && t.authority_folder.empty();
     t.insecure = o.insecure;
-    t.handshake_limit = limit_of(o.tls_timeout);
+    t.handshake_timeout = limit_of(o.tls_timeout);
     t.protocols = {"http/1.1"};
     tls_ = std::make_unique<tls::client_context>(std::move(t));
 }

@@ -223,9 +223,9 @@ error client_h1_connection::head_error() const {
     error too_large(errc::limit_exceeded, "response");
     switch (head_error_) {
         case h1::parse_error::head_too_large:
-            return std::move(too_large.on("client_options.head_limit"));
+            return std::move(too_large.on("client_options::head_limit"));
         case h1::parse_error::too_many_fields:
-            return std::move(too_large.on("client_options.field_limit"));
+            return std::move(too_large.on("client_options::field_limit"));
         default: return {make_error_code(head_error_), "response"};
     }
 }

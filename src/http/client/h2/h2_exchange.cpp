@@ -28,9 +28,9 @@ namespace {
 
 const char* name_of(h2::head_fault limit) noexcept {
     switch (limit) {
-        case h2::head_fault::too_many_fields: return "client_options.field_limit";
-        case h2::head_fault::too_many_interim: return "client_options.interim_limit";
-        default: return "client_options.head_limit";
+        case h2::head_fault::too_many_fields: return "client_options::field_limit";
+        case h2::head_fault::too_many_interim: return "client_options::interim_limit";
+        default: return "client_options::head_limit";
     }
 }
 

@@ -35,7 +35,7 @@ TEST(client_connections, are_used_again_and_counted) {
     EXPECT_EQ(server.counters().connections, 1U);
 }
 
-// What a connection is made with is kept for 64 sets of options.
+// The transports of 64 sets of options are kept.
 TEST(client_connections, are_kept_for_the_defaults_and_for_options_that_were_used_last) {
     const local_server server(tell_request);
     http::client client;

@@ -85,7 +85,7 @@ TEST(client_failures, name_the_url_beside_the_limit) {
     const local_server server([](http::request&) { return http::redirect("/again"); });
     http::client client;
     const error e = failure_of(client.get(server.url("/a")).follow(http::follow::standard, 2));
-    EXPECT_THAT(std::string(e.subject()), ContainsRegex("^GET .*: client_options.redirects$"));
+    EXPECT_THAT(std::string(e.subject()), ContainsRegex("^GET .*: client_options::redirects$"));
     EXPECT_EQ(http::curlev_code(e), 47);
 }
 

@@ -43,18 +43,18 @@ TEST_F(hostile_servers, with_endless_heads_meet_head_limit) {
                                      .send("HTTP/1.1 200 OK\r\n")
                                      .send_endlessly("X-" + std::string(4000, 'a') + ": b\r\n"));
     EXPECT_EQ(fields, errc::limit_exceeded);
-    EXPECT_THAT(fields.message(), HasSubstr("client_options.head_limit"));
+    EXPECT_THAT(fields.message(), HasSubstr("client_options::head_limit"));
     const error line = failure(script()
                                    .read_head()
                                    .send("HTTP/1.1 200 OK\r\nX-A: ")
                                    .send_endlessly(std::string(999, 'a')));
     EXPECT_EQ(line, errc::limit_exceeded);
-    EXPECT_THAT(line.message(), HasSubstr("client_options.head_limit"));
+    EXPECT_THAT(line.message(), HasSubstr("client_options::head_limit"));
     const error status = failure(script().read_head().send_endlessly("HTTP/1.1 200 OK"));
     EXPECT_TRUE(status.code()) << status;
     const error many =
         failure(script().read_head().send("HTTP/1.1 200 OK\r\n").send_endlessly("A: b\r\n"));
-    EXPECT_THAT(many.message(), HasSubstr("client_options.field_limit"));
+    EXPECT_THAT(many.message(), HasSubstr("client_options::field_limit"));
 }
 
 TEST_F(hostile_servers, may_send_a_head_of_just_the_limit) {
@@ -73,7 +73,7 @@ TEST_F(hostile_servers, with_endless_interim_responses_meet_interim_limit) {
     const error e =
         failure(script().read_head().send_endlessly("HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\n"));
     EXPECT_EQ(e, errc::limit_exceeded);
-    EXPECT_THAT(e.message(), HasSubstr("client_options.interim_limit"));
+    EXPECT_THAT(e.message(), HasSubstr("client_options::interim_limit"));
     http::client_options o;
     o.interim_limit = 2;
     const std::string one = "HTTP/1.1 102 Processing\r\n\r\n";
@@ -95,7 +95,7 @@ TEST_F(hostile_servers, with_endless_bodies_meet_body_limit_and_response_limit) 
     };
     const error body = failure(endless(), o);
     EXPECT_EQ(body, errc::limit_exceeded);
-    EXPECT_THAT(body.message(), HasSubstr("client_options.body_limit"));
+    EXPECT_THAT(body.message(), HasSubstr("client_options::body_limit"));
 }
 
 TEST_F(hostile_servers, meet_response_limit_whatever_the_size_and_the_framing) {
@@ -113,7 +113,7 @@ TEST_F(hostile_servers, meet_response_limit_whatever_the_size_and_the_framing) {
         for (int i = 0; i != 2; ++i) {
             const error e = failure_of(client.get(peer.url()));
             EXPECT_EQ(e, errc::limit_exceeded) << size;
-            EXPECT_THAT(e.message(), HasSubstr("client_options.response_limit")) << size;
+            EXPECT_THAT(e.message(), HasSubstr("client_options::response_limit")) << size;
         }
     }
 }
@@ -123,7 +123,7 @@ TEST_F(hostile_servers, that_announce_more_than_may_be_meet_the_limit) {
     o.body_limit = 1000;
     const error e = failure(script().read_head().respond_claiming(1ULL << 60, "x").stall(), o);
     EXPECT_EQ(e, errc::limit_exceeded) << e;
-    EXPECT_THAT(e.message(), HasSubstr("client_options.body_limit"));
+    EXPECT_THAT(e.message(), HasSubstr("client_options::body_limit"));
 }
 
 TEST_F(hostile_servers, with_bad_chunks_are_told_apart) {
@@ -248,17 +248,17 @@ TEST_F(hostile_servers, with_compression_bombs_meet_the_ratio_and_response_limit
         o.body_limit = 1ULL << 30;
         o.compression_ratio = 100;
         const error ratio = failure(script().read_head().respond(bomb, field).close(), o);
-        EXPECT_THAT(ratio.message(), HasSubstr("client_options.compression_ratio")) << name;
+        EXPECT_THAT(ratio.message(), HasSubstr("client_options::compression_ratio")) << name;
         EXPECT_THAT(ratio.message(), HasSubstr("GET http://127.0.0.1:")) << name;
         EXPECT_NE(http::info_of(ratio), nullptr) << name;
         o.compression_ratio = 1'000'000;
         o.response_limit = 1'000'000;
         const error size = failure(script().read_head().respond(bomb, field).close(), o);
-        EXPECT_THAT(size.message(), HasSubstr("client_options.response_limit")) << name;
+        EXPECT_THAT(size.message(), HasSubstr("client_options::response_limit")) << name;
         o.response_limit = 0;
         o.body_limit = 1'000'000;
         const error whole = failure(script().read_head().respond(bomb, field).close(), o);
-        EXPECT_THAT(whole.message(), HasSubstr("client_options.body_limit")) << name;
+        EXPECT_THAT(whole.message(), HasSubstr("client_options::body_limit")) << name;
     }
 }
 
@@ -271,7 +271,7 @@ TEST_F(hostile_servers, that_redirect_for_ever_meet_redirects) {
     http::client client;
     const error e = failure_of(client.get(peer.url()).follow(http::follow::standard, 7));
     EXPECT_EQ(e, errc::limit_exceeded);
-    EXPECT_THAT(e.message(), HasSubstr("client_options.redirects"));
+    EXPECT_THAT(e.message(), HasSubstr("client_options::redirects"));
     EXPECT_EQ(client.statistics().redirects, 7U);
 }
 

@@ -215,7 +215,7 @@ TEST_P(client_redirects, may_be_as_many_as_the_limit) {
     const error e =
         failure_of(client_.get(server_.url("/301/302/303/end")).follow(http::follow::standard, 2));
     EXPECT_EQ(e, errc::limit_exceeded);
-    EXPECT_THAT(e.message(), HasSubstr("client_options.redirects"));
+    EXPECT_THAT(e.message(), HasSubstr("client_options::redirects"));
 }
 
 TEST_P(client_redirects, take_credentials_to_no_other_origin) {

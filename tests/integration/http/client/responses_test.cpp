@@ -233,7 +233,7 @@ TEST_F(client_responses_1_1, have_as_many_fields_as_the_limit_says) {
     EXPECT_EQ(with(100, "").wait().fields.size(), 100U);
     const error e = failure_of(with(101, ""));
     EXPECT_EQ(e, errc::limit_exceeded);
-    EXPECT_THAT(e.message(), HasSubstr("client_options.field_limit"));
+    EXPECT_THAT(e.message(), HasSubstr("client_options::field_limit"));
     EXPECT_EQ(with(200, "field_limit=200").wait().fields.size(), 200U);
     EXPECT_EQ(failure_of(with(200, "field_limit=199")), errc::limit_exceeded);
 }

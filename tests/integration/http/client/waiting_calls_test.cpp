@@ -32,7 +32,7 @@ TEST(client_connections, are_waited_for_by_so_many_only) {
     while (client.statistics().waiting != 2) std::this_thread::yield();
     const error e = failure_of(client.get(peer.url()));
     EXPECT_EQ(e, errc::limit_exceeded);
-    EXPECT_THAT(e.message(), HasSubstr("pool_options.waiting"));
+    EXPECT_THAT(e.message(), HasSubstr("pool_options::waiting"));
     // One that gives up makes room.
     calls[1].cancel();
     calls[1].wait();

@@ -135,15 +135,15 @@ TEST(multipart_reader, holds_its_limits_to_the_byte) {
     EXPECT_EQ(told_of(two, {.body = two.size() + 1}), whole);
     EXPECT_EQ(told_of(two, {.body = two.size()}), whole);
     EXPECT_EQ(told_of(two + "\r\n3456", {.body = two.size() + 5}),
-              "413 Content Too Large: multipart_limits.body");
+              "413 Content Too Large: multipart_limits::body");
     EXPECT_EQ(told_of(two, {.part = 6}), whole);
     EXPECT_EQ(told_of(two, {.part = 5}), whole);
     EXPECT_TRUE(
-        told_of(two, {.part = 4}).ends_with("413 Content Too Large: multipart_limits.part"));
+        told_of(two, {.part = 4}).ends_with("413 Content Too Large: multipart_limits::part"));
     EXPECT_EQ(told_of(two, {.files = 3}), whole);
     EXPECT_EQ(told_of(two, {.files = 2}), whole);
     EXPECT_TRUE(
-        told_of(two, {.files = 1}).ends_with("413 Content Too Large: multipart_limits.files"));
+        told_of(two, {.files = 1}).ends_with("413 Content Too Large: multipart_limits::files"));
     EXPECT_TRUE(
         told_of(two, {.format = {.parts = 1}}).ends_with("413 Content Too Large: too many parts"));
 }
@@ -158,7 +158,7 @@ TEST(multipart_reader, has_defaults_that_hold) {
         return all + "--b--";
     };
     EXPECT_EQ(told_of(files(100)).find("413"), std::string::npos);
-    EXPECT_EQ(told_of(files(101)), "413 Content Too Large: multipart_limits.files");
+    EXPECT_EQ(told_of(files(101)), "413 Content Too Large: multipart_limits::files");
 }
 
 TEST(multipart_reader, refuses_an_announced_size_before_it_reads) {
@@ -166,7 +166,7 @@ TEST(multipart_reader, refuses_an_announced_size_before_it_reads) {
         received_request req(form_data, std::string(101, 'x'));
         multipart_reader parts(*req.announced(), {.body = 100});
         const auto next = co_await as_result(parts.next());
-        EXPECT_EQ(next.error().subject(), "multipart_limits.body");
+        EXPECT_EQ(next.error().subject(), "multipart_limits::body");
         EXPECT_EQ(req.taken(), 0u);
     });
 }

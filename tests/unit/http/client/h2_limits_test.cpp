@@ -374,10 +374,10 @@ TEST(client_h2, keeps_to_its_own_limits) {
     using counters = http::client_h2_statistics;
     const struct row {
         const char* name;
-        std::uint32_t limits::*limit;
+        std::uint32_t limits::* limit;
         std::uint32_t value;
         int allowed;
-        std::uint64_t counters::*counter;
+        std::uint64_t counters::* counter;
     } rows[] = {
         {"pings", &limits::pings, 7, 8, &counters::pings},  // one is free for the stream
         {"settings_frames", &limits::settings_frames, 5, 4, &counters::settings},  // and the first
@@ -522,7 +522,7 @@ TEST(client_h2, counts_interim_responses) {
             EXPECT_EQ(r.has_value(), interim == 16);
             if (r) co_return;
             EXPECT_EQ(r.error(), errc::limit_exceeded) << r.error();
-            EXPECT_NE(r.error().subject().find("client_options.interim_limit"),
+            EXPECT_NE(r.error().subject().find("client_options::interim_limit"),
                       std::string_view::npos)
                 << r.error();
         });
@@ -554,12 +554,12 @@ TEST(client_h2, keeps_to_the_limits_of_a_head) {
             fields.push_back({"f", "1"});
             const auto many = co_await as_result(client.get(peer.url()).full());
             EXPECT_EQ(many.error(), errc::limit_exceeded);
-            EXPECT_THAT(many.error().message(), HasSubstr("client_options.field_limit"));
+            EXPECT_THAT(many.error().message(), HasSubstr("client_options::field_limit"));
             const std::string large(1000, 'x');
             fields.assign(1, {"a", large});
             const auto bytes = co_await as_result(client.get(peer.url()).full());
             EXPECT_EQ(bytes.error(), errc::limit_exceeded);
-            EXPECT_THAT(bytes.error().message(), HasSubstr("client_options.head_limit"));
+            EXPECT_THAT(bytes.error().message(), HasSubstr("client_options::head_limit"));
             // A limit that cost one stream is no reason for the end of the connection.
             peer.on_end = [](connection& c, request&) {
                 c.send_raw(frame(http::h2::frame_type::data, 0, 77, "x"));

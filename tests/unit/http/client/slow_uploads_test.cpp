@@ -87,9 +87,10 @@ TEST_P(slow_uploads, are_idle_where_nothing_is_taken) {
 // Its calls share the socket, so the limit is no option of one of them.
 TEST(a_server_of_http_2, that_reads_nothing_for_a_minute_is_given_up) {
     // An upload may fill all windows: those of streams, and that of the connection.
-    const std::string wide("\0\0\6\4\0\0\0\0\0\0\4\x7f\xff\xff\xff"
-                           "\0\0\4\x8\0\0\0\0\0\x7f\xff\0\0",
-                           28);
+    const std::string wide(
+        "\0\0\6\4\0\0\0\0\0\0\4\x7f\xff\xff\xff"
+        "\0\0\4\x8\0\0\0\0\0\x7f\xff\0\0",
+        28);
     simulation sim(1);
     scripted_peer peer(sim.loop(), script().read_until("SM\r\n\r\n").send(wide).stall());
     sim.run([&]() -> task<> {
