@@ -2,6 +2,7 @@
 
 #include "redis/bus_message.hpp"
 #include "redis/protocol.hpp"
+#include "websocket/topic_pattern.hpp"
 
 #include <coracle/websocket/topics.hpp>
 
@@ -24,7 +25,7 @@ bus_channels::bus_channels(std::string_view prefix)
     : prefix_(std::string(prefix) + ':'), glob_prefix_(escape_glob(prefix_)) {}
 
 bus_channels::key bus_channels::key_of(std::string_view pattern) const {
-    if (is_wild(pattern)) return {true, glob_prefix_ + glob_of(pattern)};
+    if (websocket::detail::is_wild(pattern)) return {true, glob_prefix_ + glob_of(pattern)};
     return {false, channel_of(pattern)};
 }
 

@@ -1,5 +1,7 @@
 #include "redis/bus_core.hpp"
 
+#include "websocket/topic_pattern.hpp"
+
 #include <coracle/redis/error.hpp>
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/with_timeout.hpp>
@@ -528,7 +530,7 @@ task<bus_core::fetched> bus_core::fetch_first() {
 }
 
 task<std::expected<void, error>> bus_core::fetch_one(const wanted_messages* w) {
-    if (is_wild(w->pattern)) co_return co_await scan(w);
+    if (websocket::detail::is_wild(w->pattern)) co_return co_await scan(w);
     const std::uint64_t since = receiver_->mark();
     auto asking = commands_.command("HGET", retained_key_, w->pattern);
     auto said = co_await as_result(asking);

@@ -58,10 +58,6 @@ std::optional<bus_message> bus_message::parse(std::string_view bytes) noexcept {
     return m;
 }
 
-bool is_wild(std::string_view pattern) noexcept {
-    return pattern.find_first_of("*>") != std::string_view::npos;
-}
-
 std::string escape_glob(std::string_view text) {
     std::string glob;
     for (const char c : text) {

@@ -26,9 +26,6 @@ struct bus_message {
     static std::optional<bus_message> parse(std::string_view bytes) noexcept;
 };
 
-/// Returns true if a pattern of topics has a "*" or a ">".
-bool is_wild(std::string_view pattern) noexcept;
-
 /// Returns the glob of PSUBSCRIBE and HSCAN that matches all topics that a pattern does, and
 /// perhaps more: its "*" goes across points.
 std::string glob_of(std::string_view pattern);
