@@ -1,18 +1,15 @@
 #include "connect/names.hpp"
 
 #include "base/ascii.hpp"
+#include "base/whole_number.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace coracle::connect {
 
 std::optional<std::uint16_t> read_port(std::string_view digits) noexcept {
-    const char* const end = digits.data() + digits.size();
-    std::uint16_t port = 0;
-    const auto r = std::from_chars(digits.data(), end, port);
-    if (r.ec != std::errc() || r.ptr != end || port == 0) return {};
-    return port;
+    const auto port = coracle::detail::whole_number<std::uint16_t>(digits);
+    return port == 0 ? std::nullopt : port;
 }
 
 std::optional<host_port> split_host_port(std::string_view text, std::uint16_t usual) noexcept {

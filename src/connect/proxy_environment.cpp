@@ -1,9 +1,9 @@
+#include "base/whole_number.hpp"
 #include "connect/names.hpp"
 
 #include <coracle/connect/proxy_environment.hpp>
 #include <coracle/net/network.hpp>
 
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -24,11 +24,9 @@ bool is_below(std::string_view host, std::string_view domain) noexcept {
 /// entries.
 bool is_within(const net::address& a, std::string_view base, std::string_view digits) noexcept {
     const auto at = net::parse_ip(plain_host(base));
-    const char* const end = digits.data() + digits.size();
-    unsigned prefix = 0;
-    const auto r = std::from_chars(digits.data(), end, prefix);
-    return at && r.ec == std::errc() && r.ptr == end && prefix <= at->bytes().size() * 8 &&
-           net::network::around(*at, prefix).unmapped().contains(a);
+    const auto prefix = coracle::detail::whole_number<unsigned>(digits);
+    return at && prefix && *prefix <= at->bytes().size() * 8 &&
+           net::network::around(*at, *prefix).unmapped().contains(a);
 }
 
 class bypassed {

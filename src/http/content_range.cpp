@@ -1,3 +1,4 @@
+#include "base/whole_number.hpp"
 #include "http/message/date.hpp"
 #include "http/message/token.hpp"
 
@@ -5,17 +6,11 @@
 #include <coracle/http/response.hpp>
 #include <coracle/http/response_info.hpp>
 
-#include <charconv>
-
 namespace coracle::http {
 namespace {
 
 std::optional<std::uint64_t> number(std::string_view text) noexcept {
-    std::uint64_t n = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stopped, failure] = std::from_chars(text.data(), end, n);
-    if (failure != std::errc() || stopped != end) return std::nullopt;
-    return n;
+    return coracle::detail::whole_number<std::uint64_t>(text);
 }
 
 /// "100-199".

@@ -1,3 +1,5 @@
+#include "base/whole_number.hpp"
+
 #include <coracle/net/handover.hpp>
 #include <coracle/net/unix_socket.hpp>
 #include <coracle/runtime/sleep.hpp>
@@ -11,7 +13,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <new>
 #include <span>
@@ -66,11 +67,8 @@ std::expected<std::size_t, error> read_message(std::string_view text, std::vecto
     if (!text.starts_with(first_words)) return std::unexpected(not_understood());
     std::string_view line = take_line(text);
     line.remove_prefix(first_words.size());
-    std::size_t all = 0;
-    const auto [end, failure] = std::from_chars(line.data(), line.data() + line.size(), all);
-    if (failure != std::errc() || end != line.data() + line.size() || all > most_sockets) {
-        return std::unexpected(not_understood());
-    }
+    const auto all = coracle::detail::whole_number<std::size_t>(line);
+    if (!all || *all > most_sockets) return std::unexpected(not_understood());
     for (owned_fd& fd : fds) {
         endpoint at;
         socklen_t size = sizeof at.bytes;
@@ -81,8 +79,10 @@ std::expected<std::size_t, error> read_message(std::string_view text, std::vecto
         }
         into.push_back({std::move(fd), std::string(take_line(text)), local});
     }
-    if (into.size() > all || (fds.empty() && all != 0)) return std::unexpected(not_understood());
-    return all;
+    if (into.size() > *all || (fds.empty() && *all != 0)) {
+        return std::unexpected(not_understood());
+    }
+    return *all;
 }
 
 // ---- the new process ----------------------------------------------------------------------------

@@ -1,3 +1,5 @@
+#include "base/whole_number.hpp"
+
 #include <coracle/net/inherited.hpp>
 
 #include <fcntl.h>
@@ -5,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -15,15 +16,6 @@ namespace {
 
 constexpr int first_passed = 3;  // SD_LISTEN_FDS_START
 constexpr int most_passed = 4096;
-
-/// Returns nothing for what is no whole number, or too large.
-std::optional<int> number_of(const char* text) noexcept {
-    const std::string_view whole(text);
-    int n = 0;
-    const auto [end, failure] = std::from_chars(whole.data(), whole.data() + whole.size(), n);
-    if (failure != std::errc() || end != whole.data() + whole.size() || n < 0) return std::nullopt;
-    return n;
-}
 
 /// The names have no colon: it stands between them.
 std::string take_name(std::string_view& names) {
@@ -57,10 +49,10 @@ std::expected<std::vector<inherited_socket>, error> take_inherited_sockets() {
     const char* const process = std::getenv("LISTEN_PID");
     const char* const count = std::getenv("LISTEN_FDS");
     if (process == nullptr || count == nullptr) return {};
-    const std::optional<int> whose = number_of(process);
+    const auto whose = coracle::detail::whole_number<int>(process);
     if (!whose) return std::unexpected(unreadable("LISTEN_PID"));
     if (*whose != ::getpid()) return {};
-    const std::optional<int> size = number_of(count);
+    const auto size = coracle::detail::whole_number<int>(count);
     if (!size || *size > most_passed) return std::unexpected(unreadable("LISTEN_FDS"));
     const char* const listed = std::getenv("LISTEN_FDNAMES");
     const std::string all_names = listed != nullptr ? listed : "";

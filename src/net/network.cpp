@@ -1,10 +1,11 @@
+#include "base/whole_number.hpp"
+
 #include <coracle/net/network.hpp>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
 namespace coracle::net {
@@ -52,13 +53,10 @@ std::expected<network, error> network::parse(std::string_view text) {
     if (!base) return bad();
     const auto bits = static_cast<unsigned>(base->bytes().size() * 8);
     if (slash == std::string_view::npos) return around(*base, bits).unmapped();
-    const std::string_view digits = text.substr(slash + 1);
-    const char* end = digits.data() + digits.size();
-    unsigned prefix = 0;
-    const auto r = std::from_chars(digits.data(), end, prefix);
-    if (r.ec != std::errc() || r.ptr != end || prefix > bits) return bad();
-    if (!ends_with_zeros(base->bytes(), prefix)) return bad();
-    return around(*base, prefix).unmapped();
+    const auto prefix = coracle::detail::whole_number<unsigned>(text.substr(slash + 1));
+    if (!prefix || *prefix > bits) return bad();
+    if (!ends_with_zeros(base->bytes(), *prefix)) return bad();
+    return around(*base, *prefix).unmapped();
 }
 
 network network::around(const address& a, unsigned prefix) noexcept {

@@ -1,3 +1,4 @@
+#include "net/accept_errors.hpp"
 #include "runtime/backoff.hpp"
 
 #include <coracle/net/serve.hpp>
@@ -15,12 +16,6 @@
 
 namespace coracle::net {
 namespace {
-
-bool is_want_of_resources(const error& e) noexcept {
-    return e == std::errc::too_many_files_open || e == std::errc::too_many_files_open_in_system ||
-           e == std::errc::no_buffer_space || e == std::errc::not_enough_memory ||
-           e == std::errc::no_space_on_device;  // of epoll(7), at its limit of watches
-}
 
 /// Returns true when no more connections will be accepted, `serve` is cancelled, or another task
 /// accepts.
@@ -133,7 +128,7 @@ task<std::expected<void, error>> service::pause_after(const error& why) {
     log(why.message());
     // Closes one waiting connection, so that its peer notices, and pauses, so that the loop does
     // not spin while the error persists.
-    if (is_want_of_resources(why)) listener_.refuse_one();
+    if (detail::is_out_of_resources(why)) listener_.refuse_one();
     pause_ = coracle::detail::next_delay(pause_, options_.first_pause, options_.longest_pause);
     co_return co_await as_result(sleep_for(pause_));
 }

@@ -1,3 +1,5 @@
+#include "base/whole_number.hpp"
+
 #include <coracle/net/service_manager.hpp>
 #include <coracle/runtime/event.hpp>
 #include <coracle/runtime/on.hpp>
@@ -9,7 +11,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -17,12 +18,7 @@
 namespace coracle::net {
 namespace {
 
-std::optional<std::int64_t> number_of(std::string_view text) noexcept {
-    std::int64_t n = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), n);
-    if (failure != std::errc() || end != text.data() + text.size() || n < 0) return std::nullopt;
-    return n;
-}
+using coracle::detail::whole_number;
 
 error unreadable(const char* variable) {
     return error(std::errc::invalid_argument, "service_manager").on(variable);
@@ -37,10 +33,10 @@ std::expected<duration, error> watchdog_from_environment() {
     const char* const interval = std::getenv("WATCHDOG_USEC");
     if (interval == nullptr) return duration::zero();
     const char* const process = std::getenv("WATCHDOG_PID");
-    const std::optional<std::int64_t> whose = number_of(process != nullptr ? process : "0");
+    const auto whose = whole_number<std::int64_t>(process != nullptr ? process : "0");
     if (!whose) return std::unexpected(unreadable("WATCHDOG_PID"));
     if (process != nullptr && *whose != ::getpid()) return duration::zero();
-    const std::optional<std::int64_t> microseconds = number_of(interval);
+    const auto microseconds = whole_number<std::int64_t>(interval);
     constexpr std::int64_t most = INT64_MAX / 1000;
     if (!microseconds || *microseconds == 0 || *microseconds > most) {
         return std::unexpected(unreadable("WATCHDOG_USEC"));

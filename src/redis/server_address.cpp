@@ -1,9 +1,10 @@
 #include "redis/server_address.hpp"
 
+#include "base/whole_number.hpp"
+
 #include <coracle/base/percent.hpp>
 #include <coracle/base/url.hpp>
 
-#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -13,16 +14,10 @@ namespace {
 constexpr std::uint16_t redis_port = 6379;
 constexpr std::string_view unix_scheme = "unix://";
 
+using coracle::detail::whole_number;
+
 std::unexpected<error> refuse(std::string_view what) {
     return std::unexpected(error(std::errc::invalid_argument, "redis url").on(what));
-}
-
-std::optional<unsigned> number_of(std::string_view text) noexcept {
-    unsigned n = 0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, n);
-    if (read.ec != std::errc() || read.ptr != end) return {};
-    return n;
 }
 
 /// unix://[user[:password]@]/path[?db=N]: what names no host is no URL in the sense of `url`.
@@ -50,7 +45,8 @@ std::expected<server_address, error> parse_unix(std::string_view rest) {
     s.path = *std::move(path);
     if (query == std::string_view::npos) return s;
     const std::string_view options = rest.substr(query + 1);
-    const auto database = options.starts_with("db=") ? number_of(options.substr(3)) : std::nullopt;
+    const auto database =
+        options.starts_with("db=") ? whole_number<unsigned>(options.substr(3)) : std::nullopt;
     if (!database) return refuse("only ?db=N may follow the path");
     s.database = *database;
     return s;
@@ -76,7 +72,7 @@ std::expected<server_address, error> server_address::parse(std::string_view text
     const std::string_view path = read->path().substr(1);
     if (read->has_query()) return refuse("it has a query");
     if (path.empty()) return s;
-    const auto database = number_of(path);
+    const auto database = whole_number<unsigned>(path);
     if (!database) return refuse("its path is no number of a database");
     s.database = *database;
     return s;

@@ -1,12 +1,12 @@
 #include "smtp/scram.hpp"
 
 #include "base/ascii.hpp"
+#include "base/whole_number.hpp"
 
 #include <coracle/mime/base64.hpp>
 #include <coracle/smtp/error.hpp>
 #include <coracle/tls/hash.hpp>
 
-#include <charconv>
 #include <utility>
 
 namespace coracle::smtp::detail {
@@ -80,19 +80,16 @@ private:
             return malformed("the nonce is not ours");
         }
         const auto salt = mime::base64_decode(*salt_text);
-        unsigned iterations = 0;
-        const auto r = std::from_chars(count->data(), count->data() + count->size(), iterations);
-        if (!salt || r.ec != std::errc() || r.ptr != count->data() + count->size()) {
-            return malformed("the first message of the server");
-        }
-        if (iterations < least_iterations || iterations > most_iterations) {
+        const auto iterations = coracle::detail::whole_number<unsigned>(*count);
+        if (!salt || !iterations) return malformed("the first message of the server");
+        if (*iterations < least_iterations || *iterations > most_iterations) {
             return malformed("an iteration count beyond 4,096 to 200,000");
         }
         const std::string bound = header_ + (binding_ == scram_binding::used ? channel_.data : "");
         const std::string last = "c=" + mime::base64_encode(bound) + ",r=" + std::string(*nonce);
         const std::string all = first_ + ',' + std::string(challenge) + ',' + last;
         using tls::hash;
-        const secret salted(tls::pbkdf2(hash::sha256, who_.password.reveal(), *salt, iterations));
+        const secret salted(tls::pbkdf2(hash::sha256, who_.password.reveal(), *salt, *iterations));
         const secret client_key(tls::hmac(hash::sha256, salted.reveal(), "Client Key"));
         const std::string stored = tls::digest(hash::sha256, client_key.reveal());
         std::string proof = tls::hmac(hash::sha256, stored, all);

@@ -1,9 +1,9 @@
+#include "base/whole_number.hpp"
 #include "testing/loop_view.hpp"
 
 #include <coracle/testing/simulation.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -20,13 +20,8 @@ simulation_options with_seed(std::uint64_t seed) {
 std::optional<std::uint64_t> number_in(const char* variable) {
     const char* text = std::getenv(variable);
     if (text == nullptr || *text == '\0') return std::nullopt;
-    const std::string_view digits(text);
-    std::uint64_t number = 0;
-    const auto [end, failure] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (failure != std::errc() || end != digits.data() + digits.size()) {
-        throw_exception(error(std::errc::invalid_argument, variable).on(digits));
-    }
+    const auto number = coracle::detail::whole_number<std::uint64_t>(text);
+    if (!number) throw_exception(error(std::errc::invalid_argument, variable).on(text));
     return number;
 }
 

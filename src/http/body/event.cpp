@@ -1,7 +1,8 @@
+#include "base/whole_number.hpp"
+
 #include <coracle/http/event.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace coracle::http {
@@ -95,10 +96,9 @@ bool event_parser::take_field(std::string_view name, std::string_view value) {
         id_ = value;
         id_changed_ = true;
     } else if (name == "retry") {
-        std::uint32_t ms = 0;
-        const char* const end = value.data() + value.size();
-        const auto [stop, failure] = std::from_chars(value.data(), end, ms);
-        if (failure == std::errc() && stop == end) retry_ = std::chrono::milliseconds(ms);
+        if (const auto ms = coracle::detail::whole_number<std::uint32_t>(value)) {
+            retry_ = std::chrono::milliseconds(*ms);
+        }
     }
     return true;
 }

@@ -1,7 +1,8 @@
+#include "base/whole_number.hpp"
+
 #include <coracle/http/events.hpp>
 #include <coracle/runtime/broadcast.hpp>
 
-#include <charconv>
 #include <deque>
 #include <mutex>
 
@@ -42,13 +43,10 @@ struct event_topic::state {
     }
 
     std::deque<published> kept_since(std::string_view last_id) const {
-        std::uint64_t id = 0;
-        const char* const end = last_id.data() + last_id.size();
-        const auto [stop, failure] = std::from_chars(last_id.data(), end, id);
-        const bool known = failure == std::errc() && stop == end && !kept.empty() &&
-                           id >= kept.front()->id && id < next_id;
+        const auto id = coracle::detail::whole_number<std::uint64_t>(last_id);
+        const bool known = id && !kept.empty() && *id >= kept.front()->id && *id < next_id;
         if (!known) return kept;
-        const auto after = static_cast<std::ptrdiff_t>(id - kept.front()->id + 1);
+        const auto after = static_cast<std::ptrdiff_t>(*id - kept.front()->id + 1);
         return {kept.begin() + after, kept.end()};
     }
 

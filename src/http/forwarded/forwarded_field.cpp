@@ -1,10 +1,9 @@
 // The Forwarded field (RFC 7239) and the nodes that it names.
 
+#include "base/whole_number.hpp"
 #include "http/message/token.hpp"
 
 #include <coracle/http/forwarded.hpp>
-
-#include <charconv>
 
 namespace coracle::http {
 namespace {
@@ -103,11 +102,11 @@ std::optional<net::address> parse_forwarded_node(std::string_view text) noexcept
     std::uint16_t port = 0;
     if (colon != std::string_view::npos && !text.ends_with(']')) {
         const std::string_view digits = text.substr(colon + 1);
-        const char* end = digits.data() + digits.size();
-        const auto r = std::from_chars(digits.data(), end, port);
+        const auto number = coracle::detail::whole_number<std::uint16_t>(digits);
         // An obfuscated port hides no address (section 6.3).
         const bool hidden = digits.size() > 1 && digits.front() == '_';
-        if (!hidden && (r.ec != std::errc() || r.ptr != end)) return std::nullopt;
+        if (!hidden && !number) return std::nullopt;
+        port = number.value_or(0);
         host = text.substr(0, colon);
     }
     const bool brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';

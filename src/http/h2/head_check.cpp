@@ -1,5 +1,6 @@
 #include "http/h2/head_check.hpp"
 
+#include "base/whole_number.hpp"
 #include "http/message/char_table.hpp"
 #include "http/message/connection_field.hpp"
 #include "http/message/token.hpp"
@@ -105,13 +106,10 @@ void head_check::accept_field(std::string_view value, field_id id, head& out) no
             // As in HTTP/1, an equal second one is refused in requests: no sender needs it.
             require(kind_ == head_kind::response ||
                     (kind_ == head_kind::request && !out.has_content_length));
-            std::uint64_t length = 0;
-            const auto [end, failed] =
-                std::from_chars(value.data(), value.data() + value.size(), length);
-            require(failed == std::errc() && end == value.data() + value.size() &&
-                    length <= std::numeric_limits<std::int64_t>::max());
+            const auto length = coracle::detail::whole_number<std::uint64_t>(value);
+            require(length && *length <= std::numeric_limits<std::int64_t>::max());
             require(!out.has_content_length || length == out.content_length);
-            out.content_length = length;
+            out.content_length = length.value_or(0);
             out.has_content_length = true;
             break;
         }

@@ -1,3 +1,4 @@
+#include "base/whole_number.hpp"
 #include "http/body/body_layer.hpp"
 #include "http/error_style.hpp"
 #include "http/forwarded/forwarding_field.hpp"
@@ -16,7 +17,6 @@
 #include <coracle/runtime/sleep.hpp>
 #include <coracle/runtime/this_task.hpp>
 
-#include <charconv>
 #include <expected>
 #include <memory>
 #include <optional>
@@ -256,11 +256,7 @@ void throw_failure_of_body(const request& req) {
 /// it has no such limit.
 std::optional<std::uint64_t> hops_left(const request& req) noexcept {
     if (req.method() != method::options && req.method() != method::trace) return std::nullopt;
-    const std::string_view text = req.header(field_id::max_forwards);
-    std::uint64_t hops = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), hops);
-    if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
-    return hops;
+    return coracle::detail::whole_number<std::uint64_t>(req.header(field_id::max_forwards));
 }
 
 /// "1.1 coracle", of the version in which a message was received (RFC 9110 section 7.6.3).

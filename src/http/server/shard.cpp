@@ -3,6 +3,7 @@
 #include "base/ascii.hpp"
 #include "http/server/h1_connection.hpp"
 #include "http/server/h2_connection.hpp"
+#include "net/accept_errors.hpp"
 #include "runtime/backoff.hpp"
 
 #include <coracle/http/h1/head_writer.hpp>
@@ -47,16 +48,6 @@ std::size_t most_connections(const server_options& o, loop& l, std::size_t shard
     if (!l.backend().is_of_the_system()) return SIZE_MAX;
     const std::uint64_t all = net::descriptor_limit() / 4 * 3 / shards;
     return static_cast<std::size_t>(std::max<std::uint64_t>(all, 1));
-}
-
-bool out_of_descriptors(const error& e) noexcept {
-    return e == std::errc::too_many_files_open || e == std::errc::too_many_files_open_in_system;
-}
-
-bool out_of_resources(const error& e) noexcept {
-    return out_of_descriptors(e) || e == std::errc::no_buffer_space ||
-           e == std::errc::not_enough_memory ||
-           e == std::errc::no_space_on_device;  // of epoll(7), at its limit of watches
 }
 
 }  // namespace
@@ -231,13 +222,13 @@ task<> shard::accept_from(task_group* handshakes, bound_listener* from) {
             } else {
                 if (coracle::detail::is_cancellation(accepted.error())) co_return;
                 count(&server_counters::accept_errors);
-                if (out_of_descriptors(accepted.error()) && make_room()) {
+                if (net::detail::is_out_of_descriptors(accepted.error()) && make_room()) {
                     const bool goes_on = co_await wait_for_room();
                     if (!goes_on) co_return;
                     continue;
                 }
                 note_accept_error(accepted.error());
-                is_short = out_of_resources(accepted.error());
+                is_short = net::detail::is_out_of_resources(accepted.error());
                 // Closes the connection, so that its peer notices.
                 if (is_short) from->listener.refuse_one();
             }
@@ -463,7 +454,7 @@ shard::waiting shard::take_in_one(task_group& handshakes, bound_listener& from) 
         auto s = from.listener.try_accept();
         if (!s) {
             count(&server_counters::accept_errors);
-            if (out_of_descriptors(s.error())) return waiting::without_room;
+            if (net::detail::is_out_of_descriptors(s.error())) return waiting::without_room;
             note_accept_error(s.error());
             return waiting::none;
         }

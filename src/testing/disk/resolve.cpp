@@ -1,11 +1,11 @@
 // The resolution of paths: path_resolution(7).
 
+#include "base/whole_number.hpp"
 #include "testing/disk/tree.hpp"
 
 #include <fcntl.h>
 
 #include <cerrno>
-#include <charconv>
 #include <utility>
 
 namespace coracle::testing::detail {
@@ -103,11 +103,9 @@ inode_ref file_tree::child(const inode& directory, const std::string& name) cons
 std::expected<inode_ref, int> file_tree::magic_link(const file_request& r,
                                                     std::string_view path) const {
     if (!path.starts_with(own_descriptors)) return inode_ref();
-    const std::string_view digits = path.substr(own_descriptors.size());
-    int fd = -1;
-    const auto [end, e] = std::from_chars(digits.data(), digits.data() + digits.size(), fd);
-    if (e != std::errc() || end != digits.data() + digits.size()) return std::unexpected(ENOENT);
-    const ref<open_file> f = r.numbers.file_at(fd);
+    const auto fd = coracle::detail::whole_number<int>(path.substr(own_descriptors.size()));
+    if (!fd) return std::unexpected(ENOENT);
+    const ref<open_file> f = r.numbers.file_at(*fd);
     if (!f) return std::unexpected(ENOENT);
     return f->node;
 }

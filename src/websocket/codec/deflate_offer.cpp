@@ -1,7 +1,8 @@
 #include "websocket/codec/deflate_offer.hpp"
 
+#include "base/whole_number.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace coracle::websocket::detail {
 namespace {
@@ -72,10 +73,8 @@ struct parameters {
 };
 
 int window_of(std::string_view text) noexcept {
-    int bits = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), bits);
-    const bool whole = failure == std::errc() && end == text.data() + text.size();
-    return whole && text.front() != '0' && bits >= 8 && bits <= most_window ? bits : 0;
+    const auto bits = coracle::detail::whole_number<int>(text);
+    return bits && text.front() != '0' && *bits >= 8 && *bits <= most_window ? *bits : 0;
 }
 
 void set_flag(bool& flag, bool has_value, parameters& p) noexcept {
