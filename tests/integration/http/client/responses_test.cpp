@@ -16,6 +16,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <sstream>
@@ -584,6 +585,26 @@ TEST_P(client_responses, outlive_their_loop_without_what_has_not_come) {
     EXPECT_EQ(block_on(read), make_error_code(errc::shutting_down));
     EXPECT_EQ(block_on(read), make_error_code(errc::shutting_down));
     EXPECT_EQ(client.statistics().connections, 0U);
+}
+
+TEST_F(client_responses_1_1, come_in_blocks_that_grow_to_the_size_that_is_allowed) {
+    const scripted_peer peer(script().read_head().respond(std::string(8'000'000, 'x')).again());
+    for (const std::size_t most : {16'384U, 65'536U, 262'144U}) {
+        http::client_options o;
+        o.receive_block = most;
+        http::client client(o);
+        std::size_t largest = 0;
+        block_on([&]() -> task<> {
+            auto r = co_await client.get(peer.url());
+            for (;;) {
+                const std::string_view piece = co_await r.read();
+                if (piece.empty()) break;
+                largest = std::max(largest, piece.size());
+            }
+        });
+        EXPECT_LE(largest, most);
+        EXPECT_GT(largest, most / 2);
+    }
 }
 
 TEST_P(client_responses, that_came_fast_and_stall_are_given_as_far_as_they_are_there) {
