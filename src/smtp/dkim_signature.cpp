@@ -218,6 +218,56 @@ std::string canonical_field(std::string_view field, canonicalization how) {
     return out += "\r\n";
 }
 
+namespace {
+
+struct chosen_fields {
+    std::string names;      ///< of the tag h=, with blanks to fold it at
+    std::string canonical;  ///< what is signed of them
+};
+
+chosen_fields choose_fields(const std::vector<header_field>& all, const dkim_options& o) {
+    chosen_fields chosen;
+    std::size_t line = 0;
+    const auto list = [&](std::string_view name) {
+        std::string& names = chosen.names;
+        if (!names.empty()) names += ':';
+        if (names.size() - line > 50) {
+            names += ' ';
+            line = names.size();
+        }
+        names += coracle::detail::lower(name);
+    };
+    for (const std::string& name : o.fields) {
+        bool any = false;
+        // From the last to the first (RFC 6376 section 5.4.2).
+        for (std::size_t i = all.size(); i-- != 0;) {
+            if (!mime::detail::equal_ignoring_case(all[i].name, name)) continue;
+            any = true;
+            list(name);
+            chosen.canonical += canonical_field(all[i].whole, o.header);
+        }
+        if (any || is_shown(name)) list(name);
+    }
+    return chosen;
+}
+
+std::string tags_before_signature(const dkim_options& o, std::string_view algorithm,
+                                  std::int64_t unix_time) {
+    std::string value = "v=1; a=";
+    value.append(algorithm).append("; c=");
+    value.append(name_of(o.header)).append("/").append(name_of(o.body));
+    value.append("; d=").append(o.domain).append("; s=").append(o.selector);
+    value.append("; t=").append(std::to_string(unix_time));
+    if (o.lifetime > duration::zero()) {
+        const auto seconds = std::chrono::ceil<std::chrono::seconds>(o.lifetime).count();
+        value.append("; x=").append(std::to_string(unix_time + seconds));
+    }
+    if (!o.identity.empty()) value.append("; i=").append(dkim_quoted(o.identity));
+    return value;
+}
+
+}  // namespace
+
 void dkim_signature::add_body(std::string_view bytes) {
     block_.clear();
     body_.add(bytes, block_);
@@ -240,52 +290,18 @@ std::expected<std::string, error> dkim_signature::finish(std::string_view header
         error e(std::errc::invalid_argument, "message");
         return std::unexpected(std::move(e.on("no From, which DKIM has to sign")));
     }
-    std::string names;
-    std::string to_sign;
-    std::size_t line = 0;
-    const auto list = [&](std::string_view name) {
-        if (!names.empty()) names += ':';
-        // A blank, to fold the list at.
-        if (names.size() - line > 50) {
-            names += ' ';
-            line = names.size();
-        }
-        names += coracle::detail::lower(name);
-    };
-    for (const std::string& name : o.fields) {
-        const auto same = [&name](const header_field& f) {
-            return mime::detail::equal_ignoring_case(f.name, name);
-        };
-        bool any = false;
-        // From the last to the first (RFC 6376 section 5.4.2).
-        for (std::size_t i = all.size(); i-- != 0;) {
-            if (!same(all[i])) continue;
-            any = true;
-            list(name);
-            to_sign += canonical_field(all[i].whole, o.header);
-        }
-        if (any || is_shown(name)) list(name);
-    }
-
+    const chosen_fields chosen = choose_fields(all, o);
     const bool rsa = signer_.key().kind() == tls::key_kind::rsa;
-    std::string value = "v=1; a=";
-    value.append(rsa ? "rsa-sha256" : "ed25519-sha256").append("; c=");
-    value.append(name_of(o.header)).append("/").append(name_of(o.body));
-    value.append("; d=").append(o.domain).append("; s=").append(o.selector);
-    value.append("; t=").append(std::to_string(unix_time));
-    if (o.lifetime > duration::zero()) {
-        const auto seconds = std::chrono::ceil<std::chrono::seconds>(o.lifetime).count();
-        value.append("; x=").append(std::to_string(unix_time + seconds));
-    }
-    if (!o.identity.empty()) value.append("; i=").append(dkim_quoted(o.identity));
-    value.append("; h=").append(names).append("; bh=").append(body_hash).append("; b=");
+    const std::string value =
+        tags_before_signature(o, rsa ? "rsa-sha256" : "ed25519-sha256", unix_time) +
+        "; h=" + chosen.names + "; bh=" + body_hash + "; b=";
     std::string field;
     auto written = mime::append_field(field, "DKIM-Signature", value);
     if (!written) return std::unexpected(std::move(written).error());
 
     std::string unsigned_field = canonical_field(field, o.header);
     unsigned_field.resize(unsigned_field.size() - 2);
-    auto signature = signer_.key().sign_sha256(to_sign + unsigned_field);
+    auto signature = signer_.key().sign_sha256(chosen.canonical + unsigned_field);
     if (!signature) return std::unexpected(std::move(signature).error());
     field.resize(field.size() - 2);
     const std::string text = mime::base64_encode(*signature);

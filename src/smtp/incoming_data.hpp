@@ -33,6 +33,9 @@ private:
     enum class state : std::uint8_t { line_begin, text, cr, dot, dot_cr, ended };
 
     void put(std::string_view bytes);
+    std::size_t add_text(std::string_view in);
+    std::size_t step(char c, char wanted, state next) noexcept;
+    std::size_t end_line(char c, state next);
     void refuse(fault f) noexcept {
         if (fault_ == fault::none || fault_ == fault::too_large) fault_ = f;
     }
