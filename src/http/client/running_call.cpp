@@ -356,6 +356,8 @@ bool running_call::wants_redirect(const response& r) const {
     return !r.fields().get(field_id::location).empty();
 }
 
+namespace {
+
 /// Names the Location that is no URL, without what may be a user and a password in it.
 error about_location(error e, std::string_view location) {
     constexpr std::size_t most_shown = 200;
@@ -367,6 +369,8 @@ error about_location(error e, std::string_view location) {
     return std::move(e.on(why + ": Location '" + coracle::detail::escape_unprintable(shown) +
                           (cut ? "...'" : "'")));
 }
+
+}  // namespace
 
 /// Follows a redirect (RFC 9110 section 15.4).
 std::expected<void, error> running_call::follow_redirect(const response& r) {
@@ -477,6 +481,10 @@ task<std::expected<void, error>> running_call::before_next(verdict v, call_resul
         needs_new_connection_ = true;
         co_return std::expected<void, error>();
     }
+    co_return co_await before_retry(a);
+}
+
+task<std::expected<void, error>> running_call::before_retry(call_result& a) {
     ++retries_;
     const duration delay = retry_delay(a);
     const time_point due = coracle::detail::later(now(), delay);

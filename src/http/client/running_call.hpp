@@ -87,6 +87,8 @@ private:
     bool may_be_sent_again() const noexcept;
     bool can_repeat_body() const noexcept;
     duration retry_delay(const call_result& a);
+    /// Waits for the time of a retry. Fails where it would come too late.
+    task<std::expected<void, error>> before_retry(call_result& a);
     task<void> drop_response(call_result& a);
     http::method call_method() const noexcept;
     bool may_have_responded(const error& e) const noexcept;
