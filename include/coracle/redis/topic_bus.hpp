@@ -38,7 +38,7 @@ struct topic_bus_options : connection_options {
     /// more is dropped, and one that makes them more than 16 MiB. Default 1,024.
     std::size_t queued = 1024;
     /// The longest time that a message waits for a server that is away, or slow; then it is
-    /// dropped. Default 5 s.
+    /// dropped. Zero: none. Default 5 s.
     duration publish_timeout = std::chrono::seconds(5);
     /// Retained messages that the server keeps for all processes, beyond which those that were
     /// published to least recently are forgotten. Default 10,000.

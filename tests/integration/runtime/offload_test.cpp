@@ -181,10 +181,10 @@ TEST(thread_pool, of_a_runtime_has_the_queue_that_was_asked_for) {
     runtime_options o;
     o.offload_threads = 1;
     o.offload_queue = 2;
-    runtime rt(o);
-    thread_pool& pool = *rt.offload_pool();
     std::promise<void> gate;
     std::promise<void> running;
+    runtime rt(o);
+    thread_pool& pool = *rt.offload_pool();
     EXPECT_TRUE(pool.try_post([&] {
         running.set_value();
         gate.get_future().wait();

@@ -27,8 +27,8 @@ struct datagram_row : cancel_row {
         to.emplace(net::datagram_socket::open(*loop::current(), any).value());
         EXPECT_TRUE(from->connect(to->local()));
         received.from = to->local();
-        batch.add("one", to->local());
-        batch.add("two", to->local());
+        EXPECT_TRUE(batch.add("one", to->local()));
+        EXPECT_TRUE(batch.add("two", to->local()));
         co_return;
     }
 };

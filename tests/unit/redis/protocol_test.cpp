@@ -104,7 +104,7 @@ TEST(redis_protocol, bounds_the_bytes_of_a_reply_before_they_have_come) {
     reply_limits small;
     small.bytes = 100;
     EXPECT_EQ(read("$80\r\n" + std::string(80, 'x') + "\r\n", 7, small).size(), 1U);
-    const std::string above = last_error("$200\r\n" + std::string(120, 'x'), small);
+    const std::string above = last_error("$200\r\n" + std::string(140, 'x'), small);
     EXPECT_TRUE(contains(above, "reply_limits::bytes")) << above;
     // Also where one of exactly the limit comes in two pieces.
     const std::string exact = "$100\r\n" + std::string(100, 'x') + "\r\n";

@@ -152,9 +152,9 @@ TEST(loop, reads_the_wall_clock_once_a_second_and_notices_that_it_was_set) {
             EXPECT_EQ(here.unix_time(), first);
         }
         EXPECT_EQ(clock.reads, 1);
-        clock.ahead = -1h;
+        clock.ahead = -10min;
         co_await sleep_for(1s);
-        EXPECT_EQ(here.unix_time(), first + 1 - 3600);
+        EXPECT_EQ(here.unix_time(), first + 1 - 600);
         EXPECT_EQ(clock.reads, 2);
     });
 }

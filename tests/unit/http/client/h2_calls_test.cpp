@@ -555,8 +555,9 @@ TEST(client_h2, takes_a_refusal_amid_the_body) {
     with_peer([](h2_script_server& peer, http::client& client) -> task<> {
         peer.on_head = [&](connection& c, request& r) {
             c.consumes = false;
-            c.respond(r, 413, {}, "too large");
-            if (r.path == "/reset") c.reset(r, h2_code::no_error);
+            if (r.path != "/reset") return c.respond(r, 413, {}, "too large");
+            c.respond(r, 413, {}, {}, false);
+            c.send(r, "too large", true, [&c, &r] { c.reset(r, h2_code::no_error); });
         };
         peer.on_end = {};
         // RFC 9113 section 8.1: a reset without an error leaves the response as it is.

@@ -85,7 +85,7 @@ TEST_P(slow_uploads, are_idle_where_nothing_is_taken) {
 }
 
 // Its calls share the socket, so the limit is no option of one of them.
-TEST(a_server_of_http_2, that_reads_nothing_for_a_minute_is_given_up) {
+TEST(a_server_of_http_2, that_reads_nothing_for_a_minute_or_two_is_given_up) {
     // An upload may fill all windows: those of streams, and that of the connection.
     const std::string wide(
         "\0\0\6\4\0\0\0\0\0\0\4\x7f\xff\xff\xff"
@@ -109,7 +109,8 @@ TEST(a_server_of_http_2, that_reads_nothing_for_a_minute_is_given_up) {
             EXPECT_EQ(sent.error().phase(), phase::send);
         }
         EXPECT_GE(sim.now() - began, 60s);
-        EXPECT_LT(sim.now() - began, 65s);
+        // Looks each minute for what was taken.
+        EXPECT_LT(sim.now() - began, 125s);
         EXPECT_EQ(client.statistics().connections, 0U);
         peer.stop();
     });
