@@ -5,6 +5,7 @@
 #include <coracle/redis/reply.hpp>
 #include <coracle/runtime/operation.hpp>
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -70,8 +71,8 @@ public:
 
     /// Takes no more commands on this loop, completes when those under way there have their
     /// replies, and closes its connection. Fails with `std::errc::timed_out` after `limit`, when it
-    /// has cut them. Cancelling it cuts them at once.
-    operation<void> drain(duration limit);
+    /// has cut them. Cancelling it cuts them at once. Default 30 s.
+    operation<void> drain(duration limit = std::chrono::seconds(30));
 
     /// From any thread.
     client_counters counters() const noexcept;
