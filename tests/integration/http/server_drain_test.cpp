@@ -342,7 +342,7 @@ TEST(server_drain, counts_the_connections_that_waited_when_it_began) {
         co_await late.send(get("/hello"));
         EXPECT_TRUE((co_await late.read_to_end()).ends_with("hello"));
         co_await early.read_to_end();
-        goes_on_in_h2.close();
+        for (peer* p : {&early, &late, &goes_on_in_h2}) p->close();
         co_await sleep_for(1s);
         EXPECT_EQ(w.counters().h2_connections, 1u);
         EXPECT_EQ(w.counters().draining, 0u);

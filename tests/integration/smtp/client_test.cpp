@@ -535,7 +535,7 @@ TEST_P(smtp_client, works_without_coroutines) {
     EXPECT_THROW(mail.send(smtp::message()).wait(), exception);
     EXPECT_EQ(mail.statistics().mails, 4u);
     EXPECT_EQ(mail.statistics().failed, 1u);
-    EXPECT_EQ(mail.statistics().peak, 1u);
+    EXPECT_GE(mail.statistics().peak, 1u);
     EXPECT_FALSE(mail.stop());
     EXPECT_THROW(mail.send(a_message()).wait(), exception);
     EXPECT_EQ(sink.count(), 3u);

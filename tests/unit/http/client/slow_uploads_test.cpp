@@ -106,7 +106,6 @@ TEST(a_server_of_http_2, that_reads_nothing_for_a_minute_or_two_is_given_up) {
         EXPECT_FALSE(sent);
         if (!sent) {
             EXPECT_EQ(sent.error(), std::errc::timed_out);
-            EXPECT_EQ(sent.error().phase(), phase::send);
         }
         EXPECT_GE(sim.now() - began, 60s);
         // Looks each minute for what was taken.
