@@ -45,7 +45,7 @@ std::string time_limit(const error& e) {
 
 std::string size_limit(const error& e) {
     const std::string_view detail = detail_of(e);
-    constexpr std::string_view of_client = "client_options.";
+    constexpr std::string_view of_client = "client_options::";
     const std::size_t at = detail.rfind(of_client);
     if (at == std::string_view::npos) return e.code().message() + ": " + std::string(detail);
     const std::string name(detail.substr(at + of_client.size()));
@@ -128,7 +128,7 @@ std::string explain(const error& e) {
 }
 
 int exit_code_of(const error& e) noexcept {
-    const bool is_size = e == errc::limit_exceeded && detail_of(e).ends_with(".response_limit");
+    const bool is_size = e == errc::limit_exceeded && detail_of(e).ends_with("::response_limit");
     if (is_size) return filesize_exceeded;
     const int code = http::curlev_code(e);
     return code > 0 ? code : get_usage;
