@@ -2,19 +2,14 @@
 //
 //   client_calls URL COUNT CONCURRENCY [CAFILE [http2]]
 //
-// CAFILE is empty for the authorities of the system. `http2`: over HTTP/2 alone, in clear with
-// prior knowledge.
-//
 // Prints what it grew by, from the constructed client and its running loop to the end of the calls,
 // while their connections are open.
 
-#include "../support/spent.hpp"
+#include "../support/our_client.hpp"
 
 #include <coracle/http/client.hpp>
 #include <coracle/runtime/runtime.hpp>
-#include <coracle/runtime/task_group.hpp>
 
-#include <algorithm>
 #include <cstdio>
 
 using namespace coracle;
@@ -41,25 +36,18 @@ task<> ask(http::client& client, const char* url, call_counts& counts) {
 
 task<> ask_together(http::client& client, const bench::calls_wanted& wanted, call_counts& counts) {
     const bench::growth since_now;
-    const auto block = [&](task_group& group) -> task<> {
-        for (std::size_t i = 0; i < std::min(wanted.count, wanted.concurrency); ++i) {
-            group.spawn([&] { return ask(client, wanted.url, counts); });
-        }
-        co_return;
-    };
-    co_await with_task_group(block);
+    const auto one = [&] { return ask(client, wanted.url, counts); };
+    co_await bench::run_together(wanted, one);
     since_now.print();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    const bench::calls_wanted wanted = bench::read_calls_wanted(argc, argv, " [CAFILE [http2]]");
-    http::client_options options;
-    if (argc > 4) options.certificates.authorities = argv[4];
-    if (argc > 5) options.http_version = http::version_choice::http_2;
+    const bench::calls_wanted wanted =
+        bench::read_calls_wanted(argc, argv, bench::client_arguments);
     call_counts counts{.to_start = wanted.count};
-    http::client client(options);
+    http::client client(bench::client_options_of(argc, argv));
     block_on([&] { return ask_together(client, wanted, counts); });
     return bench::report_calls(wanted.count, counts.ok, counts.otherwise);
 }

@@ -2,16 +2,12 @@
 // h2load do:
 //
 //   downloads URL COUNT CONCURRENCY [CAFILE [http2]]
-//
-// CAFILE and `http2` as for client_calls.
 
-#include "../support/spent.hpp"
+#include "../support/our_client.hpp"
 
 #include <coracle/http/client.hpp>
 #include <coracle/runtime/runtime.hpp>
-#include <coracle/runtime/task_group.hpp>
 
-#include <algorithm>
 #include <cstdio>
 
 using namespace coracle;
@@ -37,30 +33,18 @@ task<> download(http::client& client, const char* url, download_counts& counts) 
     }
 }
 
-task<> download_together(http::client& client, const bench::calls_wanted& wanted,
-                         download_counts& counts) {
-    const auto block = [&](task_group& group) -> task<> {
-        for (std::size_t i = 0; i < std::min(wanted.count, wanted.concurrency); ++i) {
-            group.spawn([&] { return download(client, wanted.url, counts); });
-        }
-        co_return;
-    };
-    co_await with_task_group(block);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    const bench::calls_wanted wanted = bench::read_calls_wanted(argc, argv, " [CAFILE [http2]]");
-    http::client_options options;
-    if (argc > 4) options.certificates.authorities = argv[4];
-    if (argc > 5) options.http_version = http::version_choice::http_2;
+    const bench::calls_wanted wanted =
+        bench::read_calls_wanted(argc, argv, bench::client_arguments);
     http::pool_options pool;
     pool.streams = static_cast<unsigned>(wanted.concurrency);
-    http::client client(options, pool);
+    http::client client(bench::client_options_of(argc, argv), pool);
     download_counts counts{.to_start = wanted.count};
     try {
-        block_on([&] { return download_together(client, wanted, counts); });
+        const auto one = [&] { return download(client, wanted.url, counts); };
+        block_on([&] { return bench::run_together(wanted, one); });
     } catch (const std::exception& e) {
         std::fprintf(stderr, "%s\n", e.what());
         return 1;
