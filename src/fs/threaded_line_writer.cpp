@@ -112,8 +112,7 @@ public:
         // The thread must need no memory later: a whole ring, behind the end of a torn line.
         batch_.reserve(options_.buffer + 1);
         if (const int number = output_.open(); number != 0) output_.throw_open_failed(number);
-        using coracle::detail::signals_to_block;
-        const coracle::detail::blocked_signals on_the_thread(signals_to_block::of_other_threads);
+        const coracle::detail::blocked_signals on_the_thread;
         thread_ = std::thread([this] { run(); });
     }
     ~threaded_line_writer() override {

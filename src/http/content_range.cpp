@@ -9,16 +9,14 @@
 namespace coracle::http {
 namespace {
 
-std::optional<std::uint64_t> number(std::string_view text) noexcept {
-    return coracle::detail::whole_number<std::uint64_t>(text);
-}
+using coracle::detail::whole_number;
 
 /// "100-199".
 bool read_part(std::string_view text, content_range& into) noexcept {
     const std::size_t dash = text.find('-');
     if (dash == std::string_view::npos) return false;
-    into.first = number(text.substr(0, dash));
-    into.last = number(text.substr(dash + 1));
+    into.first = whole_number<std::uint64_t>(text.substr(0, dash));
+    into.last = whole_number<std::uint64_t>(text.substr(dash + 1));
     return into.first && into.last && *into.first <= *into.last;
 }
 
@@ -33,7 +31,7 @@ std::optional<content_range> parse_content_range(std::string_view text) noexcept
     const std::string_view whole = text.substr(slash + 1);
     content_range r;
     if (whole != "*") {
-        r.whole = number(whole);
+        r.whole = whole_number<std::uint64_t>(whole);
         if (!r.whole) return std::nullopt;
     }
     if (part == "*") return r.whole ? std::optional(r) : std::nullopt;

@@ -34,8 +34,7 @@ public:
           runtime_(runtime_of(o)), waiting_(runtime_.loops()) {
         {
             // A program may wait for signals on a thread that it starts later, such as a server's.
-            using detail::signals_to_block;
-            const detail::blocked_signals on_the_threads(signals_to_block::of_other_threads);
+            const detail::blocked_signals on_the_threads;
             thread_ = std::thread([this] { run(); });
         }
         begun_.wait();

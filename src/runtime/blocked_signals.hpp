@@ -13,7 +13,7 @@ enum class signals_to_block : unsigned char { all, of_other_threads };
 /// with which profilers look at a thread.
 class blocked_signals {
 public:
-    explicit blocked_signals(signals_to_block which) noexcept {
+    explicit blocked_signals(signals_to_block which = signals_to_block::of_other_threads) noexcept {
         sigset_t blocked;
         ::sigfillset(&blocked);
         if (which == signals_to_block::of_other_threads) {

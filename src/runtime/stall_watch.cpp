@@ -39,7 +39,7 @@ stall_watch::stall_watch(const std::vector<const loop*>& loops, duration limit, 
                          bool say_aloud, tally& stalls)
     : limit_(limit), log_(log), say_aloud_(say_aloud), stalls_(stalls) {
     for (const loop* l : loops) samples_.emplace_back(l);
-    const blocked_signals on_the_thread(signals_to_block::of_other_threads);
+    const blocked_signals on_the_thread;
     thread_ = std::thread([this] { watch(); });
 }
 

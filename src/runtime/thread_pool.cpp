@@ -69,7 +69,7 @@ void thread_pool::state::work() noexcept {
 }
 
 void thread_pool::state::start_thread() noexcept {
-    const detail::blocked_signals on_the_thread(detail::signals_to_block::of_other_threads);
+    const detail::blocked_signals on_the_thread;
     try {
         threads.emplace_back([this] { work(); });
     } catch (const std::exception&) {

@@ -28,8 +28,7 @@ public:
     template <class F>
     void start(F f) {
         // Signals are for the test.
-        using coracle::detail::signals_to_block;
-        const coracle::detail::blocked_signals on_the_threads(signals_to_block::of_other_threads);
+        const coracle::detail::blocked_signals on_the_threads;
         thread_ = std::thread([this, f = std::move(f)]() mutable { runtime_.run(std::move(f)); });
     }
     void join() {
