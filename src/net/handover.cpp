@@ -250,8 +250,8 @@ private:
         loop::current()->log().write(log_layer::net, log_level::warning, "hand-over failed");
     }
 
-    /// Keeps other users from connecting, from now on. Who did so before is refused by the
-    /// credentials, as is everybody where the mode cannot be set.
+    /// Keeps other users from connecting from now on. Those who did before are refused for their
+    /// credentials, and so are all of them where the mode cannot be set.
     void restrict_path() const {
         const std::string text = at_.to_string();
         constexpr std::string_view scheme = "unix:";
