@@ -23,7 +23,8 @@ public:
         if (may_come_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
 
-    /// Consumes the signal, after a call that failed with EPIPE.
+    /// Consumes the signal, after a call that failed with EPIPE, or that transferred less than it
+    /// was to.
     void take_signal() const noexcept {
         if (!may_come_) return;
         const timespec at_once{};

@@ -59,6 +59,10 @@ bool loop_view::start(io_operation& op) {
     if (op.code == opcode::resolve) {
         return wait_for(world_->ask(static_cast<resolve_operation&>(op), *this));
     }
+    if (!op.on->open()) {
+        op.result = -EBADF;
+        return true;
+    }
     io_operation*& place = is_input(op.code) ? op.on->input : op.on->output;
     if (place != nullptr) {
         broken_contract("begins while another waits in its direction");

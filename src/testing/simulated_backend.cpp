@@ -120,13 +120,14 @@ void simulated_backend::close(descriptor& d, bool reset) noexcept {
 
 bool simulated_backend::watch_hangup(descriptor& d, hangup_watch* w) noexcept {
     d.watch = nullptr;
+    if (!d.open()) return w == nullptr;
     if (w != nullptr && world_->hung_up(d.fd, *w)) return false;
     d.watch = w;
     return true;
 }
 
 bool simulated_backend::has_input(descriptor& d) noexcept {
-    return world_->has_input(d.fd);
+    return !d.open() || world_->has_input(d.fd);
 }
 
 std::int64_t simulated_backend::try_send(descriptor& d, slice bytes) noexcept {

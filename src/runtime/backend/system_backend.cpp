@@ -209,8 +209,16 @@ std::int64_t system_backend::true_result(descriptor& d, std::int64_t result) noe
         case ECONNRESET:
         case ECONNABORTED:
         case ETIMEDOUT:
+        // Reported by ICMP, and kept by the kernel for when it gives up sending again.
         case EHOSTUNREACH:
-        case ENETUNREACH: d.failure = static_cast<int>(-result); return result;
+        case ENETUNREACH:
+        case ECONNREFUSED:
+        case EACCES:
+        case EHOSTDOWN:
+        case ENONET:
+        case EPROTO:
+        case ENOPROTOOPT:
+        case EOPNOTSUPP: d.failure = static_cast<int>(-result); return result;
         default: return result;
     }
 }
@@ -282,6 +290,8 @@ std::int64_t system_backend::try_send_file(send_file_operation& op) noexcept {
             if (number == EPIPE) quiet.take_signal();
             return true_result(*op.on, -number);
         }
+        // A later chunk of this call may have failed with EPIPE.
+        if (static_cast<std::size_t>(n) < size) quiet.take_signal();
         // The file was truncated while it was sent.
         if (n == 0) return -ENODATA;
         op.sent += n;

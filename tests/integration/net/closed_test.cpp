@@ -4,6 +4,7 @@
 #include "support/backends.hpp"
 
 #include <coracle/net/datagram_socket.hpp>
+#include <coracle/testing/simulation.hpp>
 
 #include <gtest/gtest.h>
 
@@ -54,6 +55,10 @@ class closed : public ::testing::TestWithParam<backend_case> {};
 TEST_P(closed, descriptors_fail_at_once) {
     loop_on on(GetParam());
     on.run(use_what_is_closed);
+}
+
+TEST(closed_simulated, descriptors_fail_at_once) {
+    for (const std::uint64_t seed : seeds(50)) simulation(seed).run(use_what_is_closed);
 }
 
 INSTANTIATE_TEST_SUITE_P(each_backend, closed, ::testing::ValuesIn(each_backend()),

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <string_view>
 
 using namespace coracle;
@@ -157,6 +158,23 @@ TEST_P(backend_failures, no_buffers_are_survived) {
 
 TEST_P(backend_failures, interruptions_are_survived) {
     fail_each_with(EINTR);
+}
+
+TEST_P(backend_failures, behind_a_part_of_a_file_end_no_process) {
+    if (!failing_calls::available()) GTEST_SKIP() << "calls are not replaced in this build";
+    loop_on on(GetParam());
+    const failing_calls fails("sendfile", EPIPE, 1);
+    const auto f = [&]() -> task<> {
+        auto both = co_await connected();
+        co_await both.client->send_file(file_, 0, 5);
+        const std::string text = co_await read_exactly(*both.server, 5);
+        EXPECT_EQ(text, "bytes");
+    };
+    on.run(f);
+    EXPECT_TRUE(fails.happened());
+    sigset_t waiting;
+    sigpending(&waiting);
+    EXPECT_FALSE(sigismember(&waiting, SIGPIPE));
 }
 
 INSTANTIATE_TEST_SUITE_P(each_backend, backend_failures, ::testing::ValuesIn(each_backend()),

@@ -2,6 +2,7 @@
 // each backend.
 
 #include "support/backends.hpp"
+#include "support/failing_calls.hpp"
 #include "unit/tls/tls_pair.hpp"
 
 #include <coracle/io/kernel_pipe.hpp>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <string>
 
 using namespace coracle;
@@ -299,6 +301,28 @@ TEST_P(connection_ends, do_not_come_before_what_is_behind_urgent_data) {
         }
     };
     on.run(f);
+}
+
+TEST_P(connection_ends, are_told_again_whatever_the_network_said) {
+    if (!failing_calls::available()) GTEST_SKIP() << "calls are not replaced in this build";
+    for (const int number : {ECONNREFUSED, EACCES, EHOSTDOWN, ENETUNREACH, EPROTO, ETIMEDOUT}) {
+        const failing_calls fails("send", number, 1);
+        const auto f = [&]() -> task<> {
+            auto both = co_await connected();
+            both.server->close();
+            co_await settle();
+            EXPECT_EQ(both.client->try_send("x"), -number);
+            for (int i = 0; i != 2; ++i) {
+                auto received = co_await as_result(both.client->receive());
+                EXPECT_FALSE(received);
+                if (!received) {
+                    EXPECT_EQ(received.error(), static_cast<std::errc>(number)) << i;
+                }
+            }
+        };
+        on.run(f);
+        EXPECT_TRUE(fails.happened());
+    }
 }
 
 INSTANTIATE_TEST_SUITE_P(each, connection_ends, ::testing::ValuesIn(each_backend()),

@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstring>
 
@@ -149,7 +150,18 @@ extern "C" long syscall(long number, ...) noexcept {
     return next(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 CORACLE_REPLACE(ssize_t, sendmsg, (int a, const msghdr* b, int c), (a, b, c))
-CORACLE_REPLACE(ssize_t, sendfile, (int a, int b, off_t* c, size_t d) noexcept, (a, b, c, d))
+extern "C" ssize_t sendfile(int a, int b, off_t* c, size_t d) noexcept {
+    static auto* const next = real<ssize_t(int, int, off_t*, size_t)>("sendfile");
+    const int number = failing_calls::ask("sendfile");
+    // As in the kernel, when it comes behind a part: that has gone, and the signal was raised.
+    if (number == EPIPE && d > 1) {
+        ::pthread_kill(::pthread_self(), SIGPIPE);
+        return next(a, b, c, 1);
+    }
+    if (number == 0) return next(a, b, c, d);
+    errno = number;
+    return -1;
+}
 CORACLE_REPLACE(ssize_t, splice, (int a, off_t* b, int c, off_t* d, size_t e, unsigned f),
                 (a, b, c, d, e, f))
 CORACLE_REPLACE(int, fsync, (int a), (a))
