@@ -207,7 +207,8 @@ void engine::take_block(const decoded& d) noexcept {
 void engine::add_to_message(const decoded& d) {
     const std::uint64_t most = options().limits.message;
     const std::size_t n = d.bytes.size();
-    const bool in_place = message_ && d.bytes.data() == message_.spare();
+    // Without room there, what stands behind its block is another one's, such as the input's.
+    const bool in_place = message_.spare_size() != 0 && d.bytes.data() == message_.spare();
     const std::uint64_t size = message_.size() + n;
     // A frame says how long it is: there is no need to wait for all of it.
     const std::uint64_t expected = in_place ? size : size + decoder_.frame_left();

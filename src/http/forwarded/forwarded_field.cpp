@@ -59,6 +59,7 @@ bool read_parameter(reader& in, forwarded_element& out, unsigned& seen) {
         if ((seen >> i & 1U) != 0) return false;
         seen |= 1U << i;
         *places[i] = std::move(value);
+        break;
     }
     return true;
 }
@@ -111,7 +112,7 @@ std::optional<net::address> parse_forwarded_node(std::string_view text) noexcept
     }
     const bool brackets = host.size() > 2 && host.front() == '[' && host.back() == ']';
     if (brackets) host = host.substr(1, host.size() - 2);
-    const auto found = net::parse_ip(host, port);
+    auto found = net::parse_ip(host, port);
     // Brackets are for IPv6, and IPv6 with a port needs them.
     if (found && brackets != (found->family() == net::family::v6)) return std::nullopt;
     return found;

@@ -148,7 +148,7 @@ std::string file_tree::path_of(const place& p) const {
     if (p.kind != last_name::ordinary && p.target) at = p.target.get();
     while (at != root_.get() && at != nullptr && at->parent != nullptr) {
         for (const auto& [name, node] : at->parent->children) {
-            if (node.get() == at) path = '/' + name + path;
+            if (node.get() == at) path.insert(0, '/' + name);
         }
         at = at->parent;
     }
